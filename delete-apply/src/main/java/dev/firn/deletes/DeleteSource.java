@@ -1,0 +1,41 @@
+package dev.firn.deletes;
+
+import java.io.IOException;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.Schema;
+
+/**
+ * What resolving deletes needs read: rows of delete files, key columns of data files, and deletion
+ * vectors. The engine implements it. Implementations are thread-safe.
+ *
+ * <p>Batches have one vector for each column of the schema asked for, in its order, in the physical
+ * layout of docs/ARCHITECTURE.md (the Parquet physical type that Iceberg writes for the Iceberg
+ * type). A column asked for with a nested field's id is that leaf, flattened: null where the leaf
+ * or a parent of it is null. A batch is valid during the call only.
+ */
+public interface DeleteSource {
+
+  /** Takes batches of rows in file order. */
+  @FunctionalInterface
+  interface Batches {
+    /**
+     * @param batch the rows; owned by the caller, valid during the call
+     * @param firstPosition the position of the batch's first row in its file
+     */
+    void accept(VectorSchemaRoot batch, long firstPosition) throws IOException;
+  }
+
+  /** Reads columns of a position or equality delete file, of any format. */
+  void readDeletes(DeleteFile file, Schema columns, Batches batches) throws IOException;
+
+  /**
+   * Reads key columns of a data file, all rows, deleted or not: by field id, with promotions,
+   * defaults and identity constants applied, in the types of {@code columns}.
+   */
+  void readKeys(FileScanTask task, Schema columns, Batches batches) throws IOException;
+
+  /** Reads the bytes of a deletion vector: {@code contentSizeInBytes} from {@code contentOffset}. */
+  byte[] readDeletionVector(DeleteFile vector) throws IOException;
+}

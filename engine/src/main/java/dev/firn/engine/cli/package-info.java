@@ -1,0 +1,5 @@
+/** The commands. */
+@NullMarked
+package dev.firn.engine.cli;
+
+import org.jspecify.annotations.NullMarked;
