@@ -36,6 +36,8 @@ public interface DeleteSource {
    */
   void readKeys(FileScanTask task, Schema columns, Batches batches) throws IOException;
 
-  /** Reads the bytes of a deletion vector: {@code contentSizeInBytes} from {@code contentOffset}. */
+  /**
+   * Reads the bytes of a deletion vector: {@code contentSizeInBytes} from {@code contentOffset}.
+   */
   byte[] readDeletionVector(DeleteFile vector) throws IOException;
 }

@@ -1,4 +1,7 @@
-/** Every kind of delete of one file group, resolved to one bitmap of deleted positions per data file. */
+/**
+ * Every kind of delete of one file group, resolved to one bitmap of deleted positions per data
+ * file.
+ */
 @NullMarked
 package dev.firn.deletes;
 
