@@ -1,0 +1,188 @@
+package dev.firn.engine;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+import org.apache.commons.text.similarity.LevenshteinDistance;
+import org.apache.iceberg.util.PropertyUtil;
+
+/**
+ * The options of a compaction, by the names and defaults that Spark's {@code rewrite_data_files}
+ * gave them.
+ */
+public enum CompactionOption {
+  TARGET_FILE_SIZE_BYTES(
+      "target-file-size-bytes",
+      Kind.BYTES,
+      "write.target-file-size-bytes (512 MB)",
+      "Size that output files are to have."),
+  MIN_FILE_SIZE_BYTES(
+      "min-file-size-bytes", Kind.BYTES, "75 % of the target", "Smaller files are rewritten."),
+  MAX_FILE_SIZE_BYTES(
+      "max-file-size-bytes", Kind.BYTES, "180 % of the target", "Larger files are rewritten."),
+  MIN_INPUT_FILES(
+      "min-input-files",
+      Kind.COUNT,
+      "5",
+      "A group of at least so many files is rewritten, whatever its size."),
+  MAX_FILE_GROUP_SIZE_BYTES(
+      "max-file-group-size-bytes", Kind.BYTES, "100 GB", "Input bytes of a file group at most."),
+  MAX_FILE_GROUP_INPUT_FILES(
+      "max-file-group-input-files", Kind.COUNT, "no limit", "Files of a file group at most."),
+  MAX_FILES_TO_REWRITE(
+      "max-files-to-rewrite", Kind.COUNT, "no limit", "Files that a run rewrites at most."),
+  REWRITE_ALL("rewrite-all", Kind.FLAG, "false", "Rewrites every file, needed or not."),
+  DELETE_FILE_THRESHOLD(
+      "delete-file-threshold",
+      Kind.COUNT,
+      "off",
+      "A data file with at least so many delete files is rewritten."),
+  DELETE_RATIO_THRESHOLD(
+      "delete-ratio-threshold",
+      Kind.RATIO,
+      "0.3",
+      "A data file of which at least this share is deleted, by file-scoped deletes, is rewritten."),
+  REWRITE_JOB_ORDER(
+      "rewrite-job-order",
+      Kind.TEXT,
+      "none",
+      "Order of the groups: none, bytes-asc, bytes-desc, files-asc, files-desc."),
+  OUTPUT_SPEC_ID(
+      "output-spec-id", Kind.NUMBER, "current spec", "Partition spec of the output files."),
+  USE_STARTING_SEQUENCE_NUMBER(
+      "use-starting-sequence-number",
+      Kind.FLAG,
+      "true",
+      "Gives output files the sequence number of the snapshot the run was planned on."),
+  REMOVE_DANGLING_DELETES(
+      "remove-dangling-deletes",
+      Kind.FLAG,
+      "false",
+      "Removes delete files that apply to no data file any more, in one more commit."),
+  MAX_CONCURRENT_FILE_GROUP_REWRITES(
+      "max-concurrent-file-group-rewrites",
+      Kind.COUNT,
+      "5",
+      "Groups in work at once; never more than memory and cores allow."),
+  PARTIAL_PROGRESS_ENABLED(
+      "partial-progress.enabled",
+      Kind.FLAG,
+      "false",
+      "Commits groups in batches as they are done; a failed group does not take the others down."),
+  PARTIAL_PROGRESS_MAX_COMMITS(
+      "partial-progress.max-commits", Kind.COUNT, "10", "Commits of a run at most."),
+  PARTIAL_PROGRESS_MAX_FAILED_COMMITS(
+      "partial-progress.max-failed-commits",
+      Kind.NUMBER,
+      "partial-progress.max-commits",
+      "Commits that may fail before the run starts no more groups.");
+
+  /** What a value must look like. */
+  public enum Kind {
+    BYTES,
+    COUNT,
+    NUMBER,
+    RATIO,
+    FLAG,
+    TEXT
+  }
+
+  private final String key;
+  private final Kind kind;
+  private final String defaultText;
+  private final String meaning;
+
+  CompactionOption(String key, Kind kind, String defaultText, String meaning) {
+    this.key = key;
+    this.kind = kind;
+    this.defaultText = defaultText;
+    this.meaning = meaning;
+  }
+
+  /** The option's name, as in {@code target-file-size-bytes}. */
+  public String key() {
+    return key;
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  /** The default, in words. */
+  public String defaultText() {
+    return defaultText;
+  }
+
+  /** One sentence on what the option does. */
+  public String meaning() {
+    return meaning;
+  }
+
+  /** The option of a name, if there is one. */
+  public static Optional<CompactionOption> of(String key) {
+    return Arrays.stream(values()).filter(option -> option.key.equals(key)).findFirst();
+  }
+
+  /**
+   * Checks the form of a value.
+   *
+   * @return the value as Iceberg's planner takes it
+   * @throws IllegalArgumentException naming key and value if the form is wrong
+   */
+  public String checked(String value) {
+    String text = value.trim();
+    boolean good =
+        switch (kind) {
+          case BYTES, COUNT ->
+              text.matches("\\d{1,18}") && Long.parseLong(text) > 0
+                  || this == MIN_FILE_SIZE_BYTES && text.matches("0+")
+                  || this == DELETE_FILE_THRESHOLD && text.matches("0+");
+          case NUMBER -> text.matches("\\d{1,9}");
+          case RATIO ->
+              text.matches("\\d*\\.?\\d+")
+                  && Double.parseDouble(text) > 0
+                  && Double.parseDouble(text) <= 1;
+          case FLAG -> text.equalsIgnoreCase("true") || text.equalsIgnoreCase("false");
+          case TEXT -> !text.isEmpty();
+        };
+    if (!good) {
+      throw new IllegalArgumentException(
+          "Option " + key + " must be " + form() + " but was '" + value + "'");
+    }
+    return kind == Kind.FLAG ? text.toLowerCase(Locale.ROOT) : text;
+  }
+
+  private String form() {
+    return switch (kind) {
+      case BYTES -> "a positive number of bytes";
+      case COUNT -> "a positive whole number";
+      case NUMBER -> "a whole number, 0 or more";
+      case RATIO -> "a number above 0, at most 1";
+      case FLAG -> "true or false";
+      case TEXT -> "one of none, bytes-asc, bytes-desc, files-asc, files-desc";
+    };
+  }
+
+  /** The known key that is nearest to an unknown one, to be named in an error. */
+  static String nearest(String unknown) {
+    LevenshteinDistance distance = LevenshteinDistance.getDefaultInstance();
+    return Arrays.stream(values())
+        .map(CompactionOption::key)
+        .min(
+            java.util.Comparator.comparingInt(
+                key -> distance.apply(key, unknown.toLowerCase(Locale.ROOT))))
+        .orElseThrow();
+  }
+
+  long bytes(java.util.Map<String, String> options, long defaultValue) {
+    return PropertyUtil.propertyAsLong(options, key, defaultValue);
+  }
+
+  int count(java.util.Map<String, String> options, int defaultValue) {
+    return PropertyUtil.propertyAsInt(options, key, defaultValue);
+  }
+
+  boolean flag(java.util.Map<String, String> options, boolean defaultValue) {
+    return PropertyUtil.propertyAsBoolean(options, key, defaultValue);
+  }
+}

@@ -1,0 +1,45 @@
+package dev.firn.engine;
+
+import java.util.List;
+import org.apache.iceberg.StructLike;
+import org.apache.iceberg.actions.RewriteFileGroup;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The file groups of a run, on a pinned snapshot.
+ *
+ * @param table the table's name
+ * @param branch the branch planned on
+ * @param snapshotId the snapshot planned on, null if the branch is empty: then nothing is planned
+ * @param groups what is to be rewritten, in the order it is worked on
+ * @param groupPartitions each group's partition as a path, empty for old specs and unpartitioned
+ * @param decisions the reason for each data file; empty unless the plan was asked to explain
+ */
+public record CompactionPlan(
+    String table,
+    String branch,
+    @Nullable Long snapshotId,
+    List<RewriteFileGroup> groups,
+    List<String> groupPartitions,
+    List<FileDecision> decisions) {
+
+  public CompactionPlan {
+    groups = List.copyOf(groups);
+    groupPartitions = List.copyOf(groupPartitions);
+    decisions = List.copyOf(decisions);
+  }
+
+  /** Bytes of all input files. */
+  public long inputBytes() {
+    return groups.stream().mapToLong(RewriteFileGroup::inputFilesSizeInBytes).sum();
+  }
+
+  /** Data files taken. */
+  public int inputFiles() {
+    return groups.stream().mapToInt(RewriteFileGroup::inputFileNum).sum();
+  }
+
+  static StructLike partitionOf(RewriteFileGroup group) {
+    return group.info().partition();
+  }
+}

@@ -1,0 +1,123 @@
+package dev.firn.engine;
+
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a run did. Printed for people, and as one JSON object whose names are those given here.
+ *
+ * @param snapshotBefore id of the snapshot the run was first planned on, null if the branch is
+ *     empty
+ * @param snapshotsCommitted ids in the order of the commits
+ * @param rows rows read are all rows of the committed groups' inputs, deleted or not
+ * @param bytes bytes of committed groups' input files, and of the files they became
+ * @param peakMemoryBytes peak resident memory of the process so far
+ */
+@JsonPropertyOrder({
+  "run_id",
+  "table",
+  "branch",
+  "snapshot_before",
+  "snapshots_committed",
+  "groups",
+  "data_files",
+  "delete_files_removed",
+  "rows",
+  "bytes",
+  "seconds",
+  "peak_memory_bytes",
+  "failures"
+})
+public record CompactionReport(
+    @JsonProperty("run_id") String runId,
+    @JsonProperty("table") String table,
+    @JsonProperty("branch") String branch,
+    @JsonProperty("snapshot_before") @Nullable Long snapshotBefore,
+    @JsonProperty("snapshots_committed") List<Long> snapshotsCommitted,
+    @JsonProperty("groups") Groups groups,
+    @JsonProperty("data_files") DataFiles dataFiles,
+    @JsonProperty("delete_files_removed") long deleteFilesRemoved,
+    @JsonProperty("rows") Rows rows,
+    @JsonProperty("bytes") Bytes bytes,
+    @JsonProperty("seconds") Seconds seconds,
+    @JsonProperty("peak_memory_bytes") long peakMemoryBytes,
+    @JsonProperty("failures") List<Failure> failures) {
+
+  public CompactionReport {
+    snapshotsCommitted = List.copyOf(snapshotsCommitted);
+    failures = List.copyOf(failures);
+  }
+
+  public record Groups(int planned, int committed, int failed) {}
+
+  public record DataFiles(long rewritten, long added) {}
+
+  public record Rows(long read, long deleted, long written) {}
+
+  public record Bytes(long read, long written) {}
+
+  public record Seconds(double total, double plan, double rewrite, double commit) {}
+
+  /**
+   * A group that was not committed.
+   *
+   * @param group index of the group in its plan, 0 for the run as a whole
+   */
+  public record Failure(int group, FailureKind kind, String message) {}
+
+  /** Why a group was not committed, as far as callers act differently. */
+  public enum FailureKind {
+    /** Others changed the group's inputs; a new run plans it anew. */
+    @JsonProperty("conflict")
+    CONFLICT(4),
+    /** The commit may have happened or not; nothing was deleted. */
+    @JsonProperty("unknown")
+    UNKNOWN(5),
+    /** A file is not what the metadata says, or of a kind Firn does not do. */
+    @JsonProperty("corrupt")
+    CORRUPT(6),
+    @JsonProperty("unsupported")
+    UNSUPPORTED(6),
+    /** The limit named is too small for the group. */
+    @JsonProperty("memory")
+    MEMORY(7),
+    @JsonProperty("disk")
+    DISK(7),
+    /** Anything else. */
+    @JsonProperty("other")
+    OTHER(1);
+
+    private final int exitCode;
+
+    FailureKind(int exitCode) {
+      this.exitCode = exitCode;
+    }
+
+    /** Exit code of a run in which nothing was committed and this is the reason. */
+    public int exitCode() {
+      return exitCode;
+    }
+  }
+
+  /** The exit code that a command ends with: 0, 1, 3, 4, 5, 6 or 7. */
+  @JsonIgnore
+  public int exitCode() {
+    if (failures.isEmpty()) {
+      return 0;
+    }
+    if (failures.stream().anyMatch(failure -> failure.kind() == FailureKind.UNKNOWN)) {
+      return FailureKind.UNKNOWN.exitCode();
+    }
+    if (groups.committed() > 0) {
+      return 3;
+    }
+    return failures.stream()
+        .filter(failure -> failure.kind() != FailureKind.CONFLICT)
+        .findFirst()
+        .map(failure -> failure.kind().exitCode())
+        .orElse(FailureKind.CONFLICT.exitCode());
+  }
+}
