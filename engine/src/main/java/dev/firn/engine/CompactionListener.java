@@ -1,5 +1,8 @@
 package dev.firn.engine;
 
+import java.util.List;
+import org.apache.iceberg.actions.RewriteFileGroup;
+
 /**
  * Hears of a run's progress. Calls come from several threads, one at a time for each method; they
  * should return quickly.
@@ -16,11 +19,11 @@ public interface CompactionListener {
   default void progressed(long inputBytes) {}
 
   /** A group's files are written, not yet committed. */
-  default void rewritten(int group, int inputFiles, int outputFiles) {}
+  default void rewritten(RewriteFileGroup group) {}
 
-  /** A snapshot with so many groups is committed. */
-  default void committed(long snapshotId, int groups) {}
+  /** A snapshot with these groups is committed. */
+  default void committed(long snapshotId, List<RewriteFileGroup> groups) {}
 
   /** A group has failed; the table is as it was for its files. */
-  default void failed(int group, String message) {}
+  default void failed(RewriteFileGroup group, String message) {}
 }
