@@ -1,0 +1,158 @@
+package dev.firn.io;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.function.Supplier;
+import org.apache.iceberg.io.FileIO;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A local file, copied between channels.
+ *
+ * <p>Copies go through a buffer: of {@code FileChannel}'s own transfers, one moves the target's
+ * position, which other lanes share, and the other does not write past the target's end.
+ */
+final class LocalSource implements ByteSource {
+  static final int LANES_MAX = 4;
+  static final long REQUEST_BYTES_MAX = 32L << 20;
+  static final long GAP_BYTES_MAX = 0;
+
+  private final String location;
+  private final Path path;
+  private final Supplier<ByteBuffer> buffers;
+  private final Traffic traffic;
+
+  /**
+   * @param buffers the buffer of the thread that asks
+   */
+  LocalSource(String location, Path path, Supplier<ByteBuffer> buffers, Traffic traffic) {
+    this.location = location;
+    this.path = path;
+    this.buffers = buffers;
+    this.traffic = traffic;
+  }
+
+  /**
+   * The file that Hadoop's local file system would open, or null if the location is not local or
+   * not certainly so. Hadoop takes the path of a location as it stands: {@code %20} is not a space.
+   *
+   * @param io a HadoopFileIO, or a ResolvingFileIO that hands the location to one
+   */
+  static @Nullable Path pathOf(String location, FileIO io) {
+    boolean schemed = location.startsWith("file:");
+    String name = schemed ? location.substring("file:".length()) : location;
+    if (name.startsWith("//")) {
+      // An authority; only the empty one is this machine for certain.
+      if (!name.startsWith("///")) {
+        return null;
+      }
+      name = name.substring(2);
+    }
+    if (!name.startsWith("/")
+        || name.contains("/./")
+        || name.contains("/../")
+        || name.endsWith("/.")
+        || name.endsWith("/..")
+        || Path.of("/").getFileSystem().getSeparator().equals("\\")) {
+      return null;
+    }
+    String fileSystem = setting(io, "fs.file.impl", LOCAL_FILE_SYSTEM);
+    String root = schemed ? "file:///" : setting(io, "fs.defaultFS", "file:///");
+    return LOCAL_FILE_SYSTEM.equals(fileSystem) && "file:///".equals(root) ? Path.of(name) : null;
+  }
+
+  private static final String LOCAL_FILE_SYSTEM = "org.apache.hadoop.fs.LocalFileSystem";
+
+  /** A key of the FileIO's Hadoop configuration, or null if it cannot be told. */
+  private static @Nullable String setting(FileIO io, String key, String preset) {
+    // By reflection: Hadoop is no dependency of this module.
+    try {
+      Object conf = io.getClass().getMethod("getConf").invoke(io);
+      if (conf == null) {
+        return null;
+      }
+      Object value =
+          conf.getClass().getMethod("get", String.class, String.class).invoke(conf, key, preset);
+      return value instanceof String text ? text : null;
+    } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
+      return null;
+    }
+  }
+
+  @Override
+  public int lanesMax() {
+    return LANES_MAX;
+  }
+
+  @Override
+  public long requestBytesMax() {
+    return REQUEST_BYTES_MAX;
+  }
+
+  @Override
+  public long gapBytesMax() {
+    return GAP_BYTES_MAX;
+  }
+
+  @Override
+  public Lane lane() {
+    return new LocalLane();
+  }
+
+  private final class LocalLane implements Lane {
+    private @Nullable FileChannel channel;
+
+    @Override
+    public void read(RangeRequest request, Transfer transfer) throws IOException {
+      try {
+        copy(request, transfer);
+      } catch (NoSuchFileException e) {
+        FileNotFoundException missing =
+            new FileNotFoundException(
+                "Cannot read " + request + " of " + location + ": there is no file " + path);
+        missing.initCause(e);
+        throw missing;
+      }
+    }
+
+    private void copy(RangeRequest request, Transfer transfer) throws IOException {
+      if (channel == null) {
+        channel = FileChannel.open(path, StandardOpenOption.READ);
+      }
+      traffic.requests.increment();
+      ByteBuffer buffer = buffers.get();
+      for (long position = request.start(); position < request.end(); ) {
+        transfer.check();
+        buffer.clear().limit((int) Math.min(buffer.capacity(), request.end() - position));
+        int count = channel.read(buffer, position);
+        if (count < 0) {
+          throw new FinalIOException(
+              "Cannot read "
+                  + request
+                  + " of "
+                  + location
+                  + ": the file ends at "
+                  + channel.size()
+                  + ". It is shorter than the table's metadata says: it is damaged or replaced.",
+              null);
+        }
+        traffic.bytes.add(count);
+        request.deliver(position, buffer.flip(), transfer);
+        position += count;
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (channel != null) {
+        channel.close();
+      }
+    }
+  }
+}
