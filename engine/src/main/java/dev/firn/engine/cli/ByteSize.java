@@ -27,7 +27,8 @@ final class ByteSize {
     }
     String unit = matcher.group(2).toLowerCase(Locale.ROOT);
     int power = unit.isEmpty() ? 0 : UNITS.indexOf(unit.charAt(0)) + 1;
-    BigDecimal bytes = new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(1L << 10 * power));
+    BigDecimal bytes =
+        new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(1L << 10 * power));
     if (bytes.compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) > 0) {
       throw new UsageException(name + " is '" + text + "', which is more than a file system holds");
     }
@@ -48,6 +49,9 @@ final class ByteSize {
     }
     int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
     return String.format(
-        Locale.ROOT, "%." + decimals + "f %sB", value, Character.toUpperCase(UNITS.charAt(power - 1)));
+        Locale.ROOT,
+        "%." + decimals + "f %sB",
+        value,
+        Character.toUpperCase(UNITS.charAt(power - 1)));
   }
 }

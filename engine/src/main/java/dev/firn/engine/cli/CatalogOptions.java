@@ -50,7 +50,11 @@ final class CatalogOptions {
   CatalogSettings resolve(FirnConfig configuration, TableName table) {
     if (catalog != null && table.catalog() != null && !catalog.equals(table.catalog())) {
       throw new UsageException(
-          "--catalog is '" + catalog + "' but the table's name starts with '" + table.catalog() + "'");
+          "--catalog is '"
+              + catalog
+              + "' but the table's name starts with '"
+              + table.catalog()
+              + "'");
     }
     Map<String, String> line = new TreeMap<>(properties);
     putOnce(line, "type", type);

@@ -12,8 +12,8 @@ import org.apache.iceberg.CatalogUtil;
 import org.apache.iceberg.catalog.Catalog;
 
 /**
- * One catalog: its name and its Iceberg properties. A property that starts with {@code hadoop.} goes
- * to the Hadoop configuration, without that prefix.
+ * One catalog: its name and its Iceberg properties. A property that starts with {@code hadoop.}
+ * goes to the Hadoop configuration, without that prefix.
  */
 record CatalogSettings(String name, Map<String, String> properties) {
   private static final List<String> TYPES =
@@ -27,7 +27,11 @@ record CatalogSettings(String name, Map<String, String> properties) {
     String implementation = properties.get(CatalogProperties.CATALOG_IMPL);
     if (type == null && implementation == null) {
       throw new UsageException(
-          "The catalog '" + name + "' has no type: give it one of " + TYPES + ", or a catalog-impl");
+          "The catalog '"
+              + name
+              + "' has no type: give it one of "
+              + TYPES
+              + ", or a catalog-impl");
     }
     if (type != null && implementation != null) {
       throw new UsageException(
@@ -35,7 +39,12 @@ record CatalogSettings(String name, Map<String, String> properties) {
     }
     if (type != null && !TYPES.contains(type.toLowerCase(Locale.ROOT))) {
       throw new UsageException(
-          "The catalog '" + name + "' has the unknown type '" + type + "'" + Nearest.hint(type, TYPES));
+          "The catalog '"
+              + name
+              + "' has the unknown type '"
+              + type
+              + "'"
+              + Nearest.hint(type, TYPES));
     }
   }
 
@@ -65,13 +74,13 @@ record CatalogSettings(String name, Map<String, String> properties) {
                 + name
                 + "': its classes are not part of Firn. Put the jars of the catalog ("
                 + properties.getOrDefault(
-                    CatalogProperties.CATALOG_IMPL, properties.get(CatalogUtil.ICEBERG_CATALOG_TYPE))
+                    CatalogProperties.CATALOG_IMPL,
+                    properties.get(CatalogUtil.ICEBERG_CATALOG_TYPE))
                 + ") into FIRN_CLASSPATH. "
                 + e.getMessage(),
             e);
       }
-      throw new UsageException(
-          "Cannot open the catalog '" + name + "': " + e.getMessage(), e);
+      throw new UsageException("Cannot open the catalog '" + name + "': " + e.getMessage(), e);
     } catch (NoClassDefFoundError e) {
       throw new UsageException(
           "Cannot open the catalog '"

@@ -4,12 +4,15 @@ import dev.firn.engine.CompactionOption;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Model.ArgGroupSpec;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
-import org.jspecify.annotations.Nullable;
 
-/** Every {@link CompactionOption} as an option of the command line, {@code --target-file-size-bytes 128MB}. */
+/**
+ * Every {@link CompactionOption} as an option of the command line, {@code --target-file-size-bytes
+ * 128MB}.
+ */
 final class CompactionFlags {
   private static final List<CompactionOption> WHICH_FILES =
       List.of(
@@ -51,7 +54,8 @@ final class CompactionFlags {
             .type(String.class)
             .arity(flag ? "0..1" : "1")
             .paramLabel(label(option))
-            .description(option.meaning() + " Default: " + option.defaultText().replace("%", "%%") + ".")
+            .description(
+                option.meaning() + " Default: " + option.defaultText().replace("%", "%%") + ".")
             .getter(new Getter(option.key()))
             .setter(new Setter(option.key()));
     return (flag ? builder.fallbackValue("true") : builder).build();

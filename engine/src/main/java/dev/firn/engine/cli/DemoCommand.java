@@ -32,6 +32,7 @@ final class DemoCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    throw new UsageException("The demo is not built yet: " + terminal.directory().resolve(directory));
+    throw new UsageException(
+        "The demo is not built yet: " + terminal.directory().resolve(directory));
   }
 }

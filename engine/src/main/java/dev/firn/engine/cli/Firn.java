@@ -104,7 +104,8 @@ public final class Firn implements Runnable {
   }
 
   private static String hint(ParameterException e, CommandLine command) {
-    if (!(e instanceof UnmatchedArgumentException unmatched) || unmatched.getUnmatched().isEmpty()) {
+    if (!(e instanceof UnmatchedArgumentException unmatched)
+        || unmatched.getUnmatched().isEmpty()) {
       return "";
     }
     String word = unmatched.getUnmatched().get(0);

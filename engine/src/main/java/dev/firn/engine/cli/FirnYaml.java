@@ -76,7 +76,7 @@ record FirnYaml(
   }
 
   /* Token by token and not as a tree: a tree would turn a password such as 0123 into the number
-     83, and a version 1.10 into 1.1; a scalar's text here is what the file says. */
+  83, and a version 1.10 into 1.1; a scalar's text here is what the file says. */
   private static final class Reading {
     private final YAMLParser parser;
     private final String name;

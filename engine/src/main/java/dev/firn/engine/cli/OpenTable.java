@@ -75,9 +75,7 @@ record OpenTable(Catalog catalog, Table table) implements Closeable {
         }
         return known.isEmpty()
             ? ", and no namespace at all" + jdbcHint(settings)
-            : ", nor a namespace "
-                + namespace
-                + Nearest.hint(namespace.toString(), known);
+            : ", nor a namespace " + namespace + Nearest.hint(namespace.toString(), known);
       }
       List<String> tables = new ArrayList<>();
       for (TableIdentifier other : catalog.listTables(namespace)) {

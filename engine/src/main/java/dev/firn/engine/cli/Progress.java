@@ -2,11 +2,13 @@ package dev.firn.engine.cli;
 
 import dev.firn.engine.CompactionListener;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
 import me.tongfei.progressbar.ConsoleProgressBarConsumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
+import org.apache.iceberg.actions.RewriteFileGroup;
 import org.jspecify.annotations.Nullable;
 
 /** Shows a run's progress on stderr. Closing it ends the display. */
@@ -55,7 +57,7 @@ interface Progress extends CompactionListener, AutoCloseable {
     }
 
     @Override
-    public synchronized void rewritten(int group, int inputFiles, int outputFiles) {
+    public synchronized void rewritten(RewriteFileGroup group) {
       done++;
       if (bar != null) {
         bar.setExtraMessage(" group " + done + " of " + groups);
@@ -101,7 +103,7 @@ interface Progress extends CompactionListener, AutoCloseable {
     }
 
     @Override
-    public synchronized void rewritten(int group, int inputFiles, int outputFiles) {
+    public synchronized void rewritten(RewriteFileGroup group) {
       done++;
       if (System.nanoTime() - lastLine >= intervalMillis * 1_000_000) {
         say(
@@ -111,13 +113,13 @@ interface Progress extends CompactionListener, AutoCloseable {
     }
 
     @Override
-    public synchronized void committed(long snapshotId, int committed) {
-      say("snapshot %d committed with %d groups", snapshotId, committed);
+    public synchronized void committed(long snapshotId, List<RewriteFileGroup> committed) {
+      say("snapshot %d committed with %d groups", snapshotId, committed.size());
     }
 
     @Override
-    public synchronized void failed(int group, String message) {
-      say("group %d failed: %s", group, message);
+    public synchronized void failed(RewriteFileGroup group, String message) {
+      say("group %d failed: %s", group.info().globalIndex(), message);
     }
 
     private void say(String form, Object... values) {

@@ -17,7 +17,8 @@ final class ReportText {
       return;
     }
     AlignedTable table = new AlignedTable("  ", "", ">read", ">written");
-    table.row("data files", count(report.dataFiles().rewritten()), count(report.dataFiles().added()));
+    table.row(
+        "data files", count(report.dataFiles().rewritten()), count(report.dataFiles().added()));
     table.row(
         "bytes", ByteSize.format(report.bytes().read()), ByteSize.format(report.bytes().written()));
     table.row("rows", count(report.rows().read()), count(report.rows().written()));

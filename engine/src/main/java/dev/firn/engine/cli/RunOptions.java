@@ -14,7 +14,9 @@ import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** What {@code plan} and {@code compact} have in common: the table, and what is to be done to it. */
+/**
+ * What {@code plan} and {@code compact} have in common: the table, and what is to be done to it.
+ */
 final class RunOptions {
   /** How an answer is printed. */
   enum Output {
@@ -172,8 +174,7 @@ final class RunOptions {
       }
       return new Layout.TableOrder();
     }
-    return new Layout.Sorted(
-        SortOrderText.parse(sort, loaded.schema(), !task.caseInsensitive));
+    return new Layout.Sorted(SortOrderText.parse(sort, loaded.schema(), !task.caseInsensitive));
   }
 
   private static Path scratch(Path directory) {

@@ -20,9 +20,9 @@ import org.apache.iceberg.expressions.Expressions;
 import org.apache.iceberg.expressions.UnboundTerm;
 
 /**
- * A sort order as it is written after ORDER BY, with Iceberg's transforms: {@code a DESC NULLS LAST,
- * bucket(8, b), truncate(4, name), days(ts)}. Nulls come first in ascending and last in descending
- * order unless said.
+ * A sort order as it is written after ORDER BY, with Iceberg's transforms: {@code a DESC NULLS
+ * LAST, bucket(8, b), truncate(4, name), days(ts)}. Nulls come first in ascending and last in
+ * descending order unless said.
  */
 final class SortOrderText {
   private final Columns columns;
@@ -61,8 +61,7 @@ final class SortOrderText {
       throw new UsageException(context + ": it must be a list of columns and transforms");
     }
     try {
-      PlainSelect select =
-          (PlainSelect) CCJSqlParserUtil.parse("SELECT * FROM t ORDER BY " + text);
+      PlainSelect select = (PlainSelect) CCJSqlParserUtil.parse("SELECT * FROM t ORDER BY " + text);
       List<OrderByElement> elements = select.getOrderByElements();
       // What follows the list would be accepted as the rest of a query, and ignored.
       PlainSelect alone = (PlainSelect) CCJSqlParserUtil.parse("SELECT * FROM t");

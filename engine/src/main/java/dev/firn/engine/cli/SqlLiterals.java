@@ -34,9 +34,9 @@ import org.apache.iceberg.types.Types.TimestampType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * SQL literals as Iceberg literals of a column's type. The column decides: {@code '2026-01-31'} is a
- * date beside a date column and text beside a string column. A timestamp with zone that is written
- * without an offset is in UTC.
+ * SQL literals as Iceberg literals of a column's type. The column decides: {@code '2026-01-31'} is
+ * a date beside a date column and text beside a string column. A timestamp with zone that is
+ * written without an offset is in UTC.
  */
 final class SqlLiterals {
   private static final DateTimeFormatter DATE_TIME =
@@ -80,7 +80,12 @@ final class SqlLiterals {
     }
     if (literal == null) {
       throw columns.refused(
-          "'" + sql + "' cannot be compared with the column '" + name + "' of type " + field.type());
+          "'"
+              + sql
+              + "' cannot be compared with the column '"
+              + name
+              + "' of type "
+              + field.type());
     }
     return literal;
   }
@@ -118,7 +123,8 @@ final class SqlLiterals {
       return new Written(Kind.STRING, string.getNotExcapedValue());
     } else if (sql instanceof BooleanValue bool) {
       return new Written(Kind.BOOLEAN, Boolean.toString(bool.getValue()));
-    } else if (sql instanceof HexValue hex && hex.getValue().toUpperCase(Locale.ROOT).startsWith("X'")) {
+    } else if (sql instanceof HexValue hex
+        && hex.getValue().toUpperCase(Locale.ROOT).startsWith("X'")) {
       return new Written(Kind.BYTES, hex.getDigits());
     } else if (sql instanceof CastExpression cast
         && cast.getLeftExpression() instanceof StringValue string) {
@@ -138,8 +144,7 @@ final class SqlLiterals {
   }
 
   /** Null if the kinds do not go together. */
-  private @Nullable Literal<?> converted(
-      Written written, Type type, Expression sql, String name) {
+  private @Nullable Literal<?> converted(Written written, Type type, Expression sql, String name) {
     Kind kind = written.kind;
     String text = written.text;
     switch (type.typeId()) {
@@ -187,7 +192,8 @@ final class SqlLiterals {
           "'" + sql + "' has a fraction, but the column '" + name + "' is " + type);
     }
     if (value.abs().compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) > 0) {
-      throw columns.refused("'" + sql + "' is beyond every " + type + " of the column '" + name + "'");
+      throw columns.refused(
+          "'" + sql + "' is beyond every " + type + " of the column '" + name + "'");
     }
     long exact = value.longValueExact();
     // Beyond an int column's range: binding knows what a comparison with that comes to.
@@ -232,7 +238,13 @@ final class SqlLiterals {
     ZoneOffset offset = (ZoneOffset) parsed.query(TemporalQueries.offset());
     if (!zoned && offset != null) {
       throw columns.refused(
-          "'" + sql + "' has an offset, but the column '" + name + "' of type " + type + " has none");
+          "'"
+              + sql
+              + "' has an offset, but the column '"
+              + name
+              + "' of type "
+              + type
+              + " has none");
     }
     String iso =
         zoned

@@ -29,8 +29,7 @@ record TableName(@Nullable String catalog, TableIdentifier identifier) {
     }
     boolean named = parts.size() > 2 && catalogs.contains(parts.get(0));
     List<String> rest = named ? parts.subList(1, parts.size()) : parts;
-    Namespace namespace =
-        Namespace.of(rest.subList(0, rest.size() - 1).toArray(String[]::new));
+    Namespace namespace = Namespace.of(rest.subList(0, rest.size() - 1).toArray(String[]::new));
     return new TableName(
         named ? parts.get(0) : null, TableIdentifier.of(namespace, rest.get(rest.size() - 1)));
   }

@@ -1,6 +1,5 @@
 package dev.firn.engine.cli;
 
-import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -24,15 +23,15 @@ record Terminal(
   /** The streams, environment and directory of this process. */
   static Terminal ofProcess() {
     return new Terminal(
-        new PrintWriter(new PrintStream(System.out, true, StandardCharsets.UTF_8), true),
-        new PrintWriter(new PrintStream(System.err, true, StandardCharsets.UTF_8), true),
+        new PrintWriter(System.out, true, StandardCharsets.UTF_8),
+        new PrintWriter(System.err, true, StandardCharsets.UTF_8),
         isTerminal(System.getenv()),
         Map.copyOf(System.getenv()),
         Path.of("").toAbsolutePath());
   }
 
   /* The launcher looks whether stderr is a terminal. System.console() would tell of stdin and
-     stdout too, and from JDK 22 on nothing at all, for it is never null there. */
+  stdout too, and from JDK 22 on nothing at all, for it is never null there. */
   private static boolean isTerminal(Map<String, String> environment) {
     return Boolean.getBoolean("firn.terminal") && !"dumb".equals(environment.get("TERM"));
   }

@@ -41,8 +41,8 @@ import org.apache.iceberg.types.Types.NestedField;
  *
  * <p>Understood are {@code and or not}, comparisons of a column with a literal on either side,
  * {@code in}, {@code between}, {@code is [not] null}, {@code is [not] true}, {@code like 'prefix%'}
- * and {@code is_nan(x)}. Anything else is refused by name. A row matches exactly when SQL says true:
- * a comparison with null is not true, negated or not.
+ * and {@code is_nan(x)}. Anything else is refused by name. A row matches exactly when SQL says
+ * true: a comparison with null is not true, negated or not.
  */
 final class WherePredicate {
   private final Columns columns;
@@ -66,8 +66,7 @@ final class WherePredicate {
     try {
       sql = CCJSqlParserUtil.parseCondExpression(text, false);
     } catch (JSQLParserException e) {
-      throw new UsageException(
-          "Cannot use the where predicate '" + text + "': " + firstLine(e), e);
+      throw new UsageException("Cannot use the where predicate '" + text + "': " + firstLine(e), e);
     }
     Expression expression = new WherePredicate(columns).translate(sql, false);
     try {
@@ -85,7 +84,7 @@ final class WherePredicate {
   }
 
   /* NOT is pushed down to the comparisons, where SQL's meaning is plain: neither a < 5 nor its
-     negation holds for null. Iceberg's own not() would turn it into predicates that do. */
+  negation holds for null. Iceberg's own not() would turn it into predicates that do. */
   private Expression translate(net.sf.jsqlparser.expression.Expression sql, boolean not) {
     if (sql instanceof AndExpression and) {
       Expression left = translate(and.getLeftExpression(), not);
@@ -178,8 +177,7 @@ final class WherePredicate {
   @SuppressWarnings("unchecked") // a literal of the column's type; Iceberg binds and checks it
   private Expression compare(Operation operation, NestedField field, Literal<?> literal) {
     String name = columns.nameOf(field);
-    Expression compared =
-        Expressions.predicate(operation, name, (Literal<Object>) literal);
+    Expression compared = Expressions.predicate(operation, name, (Literal<Object>) literal);
     return operation == Operation.NOT_EQ ? notNullAnd(name, compared) : compared;
   }
 
@@ -203,9 +201,7 @@ final class WherePredicate {
           .orElseThrow();
     }
     List<Object> plain = values.stream().<Object>map(Literal::value).toList();
-    return not
-        ? notNullAnd(name, Expressions.notIn(name, plain))
-        : Expressions.in(name, plain);
+    return not ? notNullAnd(name, Expressions.notIn(name, plain)) : Expressions.in(name, plain);
   }
 
   private Expression between(Between sql, boolean not) {
@@ -213,8 +209,7 @@ final class WherePredicate {
     Literal<?> start = literal(sql.getBetweenExpressionStart(), field, sql);
     Literal<?> end = literal(sql.getBetweenExpressionEnd(), field, sql);
     return not
-        ? Expressions.or(
-            compare(Operation.LT, field, start), compare(Operation.GT, field, end))
+        ? Expressions.or(compare(Operation.LT, field, start), compare(Operation.GT, field, end))
         : Expressions.and(
             compare(Operation.GT_EQ, field, start), compare(Operation.LT_EQ, field, end));
   }
@@ -252,7 +247,8 @@ final class WherePredicate {
     }
     NestedField field = column(sql.getLeftExpression(), sql);
     if (field.type().typeId() != Type.TypeID.STRING) {
-      throw columns.refused("LIKE needs a string column, but " + field.name() + " is " + field.type());
+      throw columns.refused(
+          "LIKE needs a string column, but " + field.name() + " is " + field.type());
     }
     String text = pattern.getNotExcapedValue();
     int first = firstWildcard(text);
