@@ -347,7 +347,8 @@ public final class CommitCoordinator {
     try {
       TableMetadata metadata = probe.refresh();
       List<CommitGuard.Finding> findings = specsGone(batch, metadata);
-      if (!findings.isEmpty() || !(cause instanceof ValidationException)) {
+      if (!findings.isEmpty()
+          || (!(cause instanceof ValidationException) && kindOf(cause) == null)) {
         return findings;
       }
       Iterable<Snapshot> ancestry = ancestry(metadata);
@@ -412,10 +413,14 @@ public final class CommitCoordinator {
   private static CommitOutcome.@Nullable Kind kindOf(RuntimeException cause) {
     if (cause instanceof GuardConflictException conflict) {
       return conflict.findings().get(0).kind();
+    }
+    String message = messageOf(cause);
+    if (cause instanceof IllegalArgumentException) {
+      // Iceberg looks for the fields of new equality deletes in one schema only (D15)
+      return message.startsWith("Cannot find field for ID") ? CommitOutcome.Kind.GUARD : null;
     } else if (!(cause instanceof ValidationException)) {
       return null;
     }
-    String message = messageOf(cause);
     if (message.startsWith("Missing required files to delete")) {
       return CommitOutcome.Kind.INPUT_GONE;
     } else if (message.startsWith("Cannot determine history")) {

@@ -54,7 +54,7 @@ public final class DanglingDeletes {
         for (DeleteFile ignored :
             new RemoveDanglingDeleteFilesAction(table)
                 .toBranch(branch)
-                .snapshotProperty(CommitCoordinator.RUN_ID, runId)
+                .set(CommitCoordinator.RUN_ID, runId)
                 .execute()
                 .removedDeleteFiles()) {
           removed++;
