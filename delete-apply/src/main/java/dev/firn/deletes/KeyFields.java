@@ -1,0 +1,110 @@
+package dev.firn.deletes;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.types.Type;
+import org.apache.iceberg.types.TypeUtil;
+import org.apache.iceberg.types.Types;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds equality fields by id: as they are in the current schema, else as they last were (rules
+ * D13, D14, D16).
+ */
+final class KeyFields {
+  private final List<Schema> schemas = new ArrayList<>();
+  private final Map<Integer, Types.NestedField> resolved = new HashMap<>();
+
+  KeyFields(Schema current, Collection<Schema> historic) {
+    schemas.add(current);
+    historic.stream()
+        .sorted(Comparator.comparingInt(Schema::schemaId).reversed())
+        .forEach(schemas::add);
+  }
+
+  /** The columns of the keys of a delete file with these field ids, by ascending id. */
+  List<Types.NestedField> of(Set<Integer> ids, DeleteFile file) {
+    List<Types.NestedField> fields = new ArrayList<>(ids.size());
+    for (int id : new TreeSet<>(ids)) {
+      Types.NestedField field = resolved.get(id);
+      if (field == null) {
+        field = resolve(id, file);
+        resolved.put(id, field);
+      }
+      fields.add(field);
+    }
+    return fields;
+  }
+
+  /**
+   * A schema of such columns. A leaf of a struct is a column of its own (rule D19) with its full
+   * name, and the id too where two columns have had that name.
+   */
+  static Schema schema(Collection<Types.NestedField> fields) {
+    List<Types.NestedField> columns = new ArrayList<>(fields.size());
+    Set<String> names = new TreeSet<>();
+    for (Types.NestedField field : fields) {
+      columns.add(
+          names.add(field.name())
+              ? field
+              : Types.NestedField.from(field)
+                  .withName(field.name() + "_" + field.fieldId())
+                  .build());
+    }
+    return new Schema(columns);
+  }
+
+  private Types.NestedField resolve(int id, DeleteFile file) {
+    for (Schema schema : schemas) {
+      Types.NestedField field = schema.findField(id);
+      if (field != null) {
+        if (!KeyColumn.supports(field.type()) || isRepeated(schema, id)) {
+          throw new UnsupportedDeleteException(
+              "Cannot apply equality delete file "
+                  + file.location()
+                  + ": its field "
+                  + id
+                  + " ("
+                  + schema.findColumnName(id)
+                  + ") is of type "
+                  + field.type()
+                  + (isRepeated(schema, id) ? " within a list or map" : "")
+                  + ", which cannot be compared as a key. The group is left as it was.");
+        }
+        return Types.NestedField.from(field)
+            .withName(schema.findColumnName(id))
+            .asOptional()
+            .build();
+      }
+    }
+    throw new UnsupportedDeleteException(
+        "Cannot apply equality delete file "
+            + file.location()
+            + ": its field "
+            + id
+            + " is in no schema of the table any more. The group is left as it was. Expire the delete"
+            + " file by rewriting its rows with the engine that wrote it, or restore the schema.");
+  }
+
+  private static boolean isRepeated(Schema schema, int id) {
+    Map<Integer, Integer> parents = TypeUtil.indexParents(schema.asStruct());
+    for (Integer parent = parents.get(id); parent != null; parent = parents.get(parent)) {
+      if (!isStruct(schema.findType(parent))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean isStruct(@Nullable Type type) {
+    return type != null && type.isStructType();
+  }
+}
