@@ -168,9 +168,11 @@ final class EqualityDeletes {
       if (global != null) {
         indexes.add(global);
       }
-      KeyIndex own = scoped.get(partitions.key(file));
-      if (own != null) {
-        indexes.add(own);
+      if (partitions.spec(file).isPartitioned()) {
+        KeyIndex own = scoped.get(partitions.key(file));
+        if (own != null) {
+          indexes.add(own);
+        }
       }
       return indexes;
     }
