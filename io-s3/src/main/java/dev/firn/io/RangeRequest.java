@@ -53,12 +53,11 @@ record RangeRequest(long start, long end, List<Range> pieces) {
   }
 
   private static void cut(Range range, long bytesMax, List<Range> parts) {
-    long count = (range.length() - 1 + bytesMax) / bytesMax;
     long done = 0;
-    for (long part = 1; part <= count; part++) {
-      long until = part == count ? range.length() : range.length() / count * part;
-      parts.add(new Range(range.offset() + done, until - done, range.targetOffset() + done));
-      done = until;
+    for (long left = (range.length() + bytesMax - 1) / bytesMax; left > 0; left--) {
+      long length = (range.length() - done + left - 1) / left;
+      parts.add(new Range(range.offset() + done, length, range.targetOffset() + done));
+      done += length;
     }
   }
 

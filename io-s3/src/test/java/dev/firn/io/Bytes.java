@@ -58,8 +58,10 @@ final class Bytes {
             .orElse(0);
     byte[] expected = new byte[Math.toIntExact(end)];
     for (Range range : ranges) {
-      System.arraycopy(
-          file, (int) range.offset(), expected, (int) range.targetOffset(), (int) range.length());
+      if (range.length() > 0) {
+        System.arraycopy(
+            file, (int) range.offset(), expected, (int) range.targetOffset(), (int) range.length());
+      }
     }
     return expected;
   }
