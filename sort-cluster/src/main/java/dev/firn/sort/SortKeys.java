@@ -1,0 +1,336 @@
+package dev.firn.sort;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.util.MemoryUtil;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.NullOrder;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.SortDirection;
+import org.apache.iceberg.SortField;
+import org.apache.iceberg.SortOrder;
+import org.apache.iceberg.transforms.Transform;
+import org.apache.iceberg.types.Type;
+import org.apache.iceberg.types.Types;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Order-preserving binary keys of a sort order: rows compare as their keys do as unsigned bytes
+ * (O1). No key is the beginning of another, so equal rows and only they have equal keys. Strings
+ * are in UTF-8 byte order (O2), NaN of any bits is one value after all others and -0 comes before 0
+ * (O3), UUIDs are in unsigned byte order (O4). Immutable and thread-safe.
+ */
+public final class SortKeys {
+
+  /**
+   * A sort field bound to the schema.
+   *
+   * @param path the position of the column, then of the field in each struct below
+   * @param optional whether the leaf or a struct above it may be null: the key then has a marker
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Part(
+      KeyColumn column, int[] path, boolean optional, boolean nullsFirst, String description) {}
+
+  /** The leaf of a part in a batch, and which of the rows asked for are null. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Leaf(FieldVector vector, boolean @Nullable [] nulls) {}
+
+  private final List<Part> parts;
+  private final int fixedBytes;
+  private final boolean variable;
+
+  private SortKeys(List<Part> parts) {
+    this.parts = List.copyOf(parts);
+    int bytes = 0;
+    boolean anyVariable = false;
+    for (Part part : parts) {
+      bytes += part.column.width() + (part.optional ? 1 : 0);
+      anyVariable |= part.column.width() == 0;
+    }
+    this.fixedBytes = bytes;
+    this.variable = anyVariable;
+  }
+
+  /**
+   * The keys of an order.
+   *
+   * @param schema the schema that batches follow; the order's sources are found in it by field id
+   * @throws IllegalArgumentException if the schema lacks a source (O8), or a transform is unknown
+   *     or does not take the source's type (O6); names the field
+   */
+  public static SortKeys of(Schema schema, SortOrder order) {
+    List<Part> parts = new ArrayList<>();
+    for (SortField field : order.fields()) {
+      Part part = part(schema, order, field);
+      if (part != null) {
+        parts.add(part);
+      }
+    }
+    return new SortKeys(parts);
+  }
+
+  /** Null for a void field, which is null in every row and orders nothing. */
+  private static @Nullable Part part(Schema schema, SortOrder order, SortField field) {
+    List<Integer> path = new ArrayList<>();
+    boolean optional = findPath(schema.asStruct(), field.sourceId(), path);
+    if (path.isEmpty()) {
+      String name = order.schema() == null ? null : order.schema().findColumnName(field.sourceId());
+      throw new IllegalArgumentException(
+          "Cannot sort by field "
+              + field.sourceId()
+              + (name == null ? "" : " (" + name + ")")
+              + " of sort order "
+              + order.orderId()
+              + ": the schema has no such field outside of lists and maps. Sort by another order.");
+    }
+    String description =
+        schema.findColumnName(field.sourceId()) + " (field " + field.sourceId() + ")";
+    Type type = schema.findType(field.sourceId());
+    Transform<Object, Object> transform = field.transform();
+    String name = transform.toString();
+    if (name.equals("void")) {
+      return null;
+    }
+    boolean descending = field.direction() == SortDirection.DESC;
+    KeyColumn column = null;
+    if (type.isPrimitiveType() && transform.canTransform(type)) {
+      column = KeyColumn.of(name, type, descending);
+    }
+    if (column == null) {
+      throw new IllegalArgumentException(
+          "Cannot sort by "
+              + name
+              + " of "
+              + description
+              + " of type "
+              + type
+              + ", in sort order "
+              + order.orderId()
+              + ": the transform is unknown or does not take that type. Sort by another order.");
+    }
+    return new Part(
+        column,
+        path.stream().mapToInt(Integer::intValue).toArray(),
+        optional,
+        field.nullOrder() == NullOrder.NULLS_FIRST,
+        description);
+  }
+
+  /**
+   * Finds a field through structs.
+   *
+   * @param path takes the positions; stays empty when the field is not there
+   * @return whether the field or a struct above it is optional
+   */
+  private static boolean findPath(Types.StructType struct, int id, List<Integer> path) {
+    List<Types.NestedField> fields = struct.fields();
+    for (int position = 0; position < fields.size(); position++) {
+      Types.NestedField field = fields.get(position);
+      if (field.fieldId() == id) {
+        path.add(position);
+        return field.isOptional();
+      }
+      if (field.type().isStructType()) {
+        boolean optional = findPath(field.type().asStructType(), id, path);
+        if (!path.isEmpty()) {
+          path.add(0, position);
+          return optional || field.isOptional();
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Whether nothing orders the rows: all keys are empty. */
+  boolean isUnsorted() {
+    return parts.isEmpty();
+  }
+
+  /** Whether keys differ in length. */
+  boolean variable() {
+    return variable;
+  }
+
+  /** The length of all keys, where they do not differ. */
+  int fixedBytes() {
+    return fixedBytes;
+  }
+
+  /** The key of one row. Meant for a few rows: whole batches cost less a row in the sorter. */
+  public byte[] encode(VectorSchemaRoot batch, int row) {
+    if (row < 0 || row >= batch.getRowCount()) {
+      throw new IllegalArgumentException(
+          "Row " + row + " does not exist: the batch has " + batch.getRowCount() + " rows");
+    }
+    Encoding encoding = prepare(batch, new int[] {row}, 1);
+    ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(encoding.bytes()));
+    encoding.write(MemoryUtil.getByteBufferAddress(bytes), 0);
+    byte[] key = new byte[bytes.remaining()];
+    bytes.get(key);
+    return key;
+  }
+
+  /**
+   * Compares two rows by the order.
+   *
+   * @return negative, 0 or positive as the left row comes before, with or after the right one
+   */
+  public int compare(VectorSchemaRoot left, int leftRow, VectorSchemaRoot right, int rightRow) {
+    return Arrays.compareUnsigned(encode(left, leftRow), encode(right, rightRow));
+  }
+
+  /** The keys of rows of a batch in memory of the allocator; the caller closes them. */
+  KeyBlock encode(Encoding encoding, BufferAllocator allocator) {
+    ArrowBuf offsets = variable ? allocator.buffer((encoding.count() + 1L) << 2) : null;
+    try {
+      ArrowBuf keys = allocator.buffer(encoding.bytes());
+      encoding.write(
+          encoding.bytes() == 0 ? 0 : keys.memoryAddress(),
+          offsets == null ? 0 : offsets.memoryAddress());
+      return new KeyBlock(keys, offsets, encoding.bytes());
+    } catch (Throwable failure) {
+      if (offsets != null) {
+        offsets.close();
+      }
+      throw failure;
+    }
+  }
+
+  /**
+   * Looks at rows of a batch and measures their keys.
+   *
+   * @param rows numbers of rows of the batch
+   * @param count how many of them count
+   */
+  Encoding prepare(VectorSchemaRoot batch, int[] rows, int count) {
+    Leaf[] leaves = new Leaf[parts.size()];
+    for (int i = 0; i < leaves.length; i++) {
+      leaves[i] = leafOf(parts.get(i), batch, rows, count);
+    }
+    return new Encoding(leaves, rows, count);
+  }
+
+  private static Leaf leafOf(Part part, VectorSchemaRoot batch, int[] rows, int count) {
+    FieldVector vector = batch.getVector(part.path[0]);
+    boolean[] nulls = markNulls(vector, rows, count, null);
+    for (int level = 1; level < part.path.length; level++) {
+      vector = vector.getChildrenFromFields().get(part.path[level]);
+      nulls = markNulls(vector, rows, count, nulls);
+    }
+    if (nulls != null && !part.optional) {
+      for (int i = 0; i < count; i++) {
+        if (nulls[i]) {
+          throw new IllegalArgumentException(
+              "Cannot sort by required " + part.description + ": row " + rows[i] + " is null");
+        }
+      }
+    }
+    return new Leaf(vector, nulls);
+  }
+
+  private static boolean @Nullable [] markNulls(
+      FieldVector vector, int[] rows, int count, boolean @Nullable [] above) {
+    long validity = ColumnGather.validityOf(vector);
+    if (validity == 0) {
+      return above;
+    }
+    boolean[] nulls = above == null ? new boolean[count] : above;
+    for (int i = 0; i < count; i++) {
+      nulls[i] |= !Memory.bit(validity, rows[i]);
+    }
+    return nulls;
+  }
+
+  /** Keys of some rows of a batch, measured and ready to write. Valid as long as the batch is. */
+  final class Encoding {
+    private final Leaf[] leaves;
+    private final int[] rows;
+    private final int count;
+    private final int @Nullable [] lengths;
+    private final long bytes;
+
+    private Encoding(Leaf[] leaves, int[] rows, int count) {
+      this.leaves = leaves;
+      this.rows = rows;
+      this.count = count;
+      if (!variable) {
+        this.lengths = null;
+        this.bytes = (long) count * fixedBytes;
+        return;
+      }
+      int[] measured = new int[count];
+      Arrays.fill(measured, fixedBytes);
+      for (int i = 0; i < leaves.length; i++) {
+        Part part = parts.get(i);
+        if (part.column.width() == 0) {
+          Leaf leaf = leaves[i];
+          part.column.addLengths(leaf.vector, rows, leaf.nulls, count, measured);
+        }
+      }
+      long total = 0;
+      for (int i = 0; i < count; i++) {
+        if (measured[i] < 0) {
+          throw new IllegalArgumentException(
+              "Cannot sort row " + rows[i] + ": its sort key has more than 2^31 bytes");
+        }
+        total += measured[i];
+      }
+      this.lengths = measured;
+      this.bytes = total;
+    }
+
+    int count() {
+      return count;
+    }
+
+    /** The length of all keys together. */
+    long bytes() {
+      return bytes;
+    }
+
+    /**
+     * Writes the keys one after another.
+     *
+     * @param keys room for {@link #bytes()}
+     * @param offsets room for one int more than there are rows, for where each key starts and the
+     *     last ends; 0 for none
+     */
+    void write(long keys, long offsets) {
+      long[] cursors = new long[count];
+      long at = 0;
+      for (int i = 0; i < count; i++) {
+        cursors[i] = keys + at;
+        if (offsets != 0) {
+          MemoryUtil.putInt(offsets + ((long) i << 2), (int) at);
+        }
+        at += lengths == null ? fixedBytes : lengths[i];
+      }
+      if (offsets != 0) {
+        MemoryUtil.putInt(offsets + ((long) count << 2), (int) at);
+      }
+      long[] scratch = new long[count];
+      for (int i = 0; i < leaves.length; i++) {
+        Part part = parts.get(i);
+        Leaf leaf = leaves[i];
+        if (part.optional) {
+          writeMarkers(part.nullsFirst, leaf.nulls, cursors);
+        }
+        part.column.write(leaf.vector, rows, leaf.nulls, count, cursors, scratch);
+      }
+    }
+
+    /** A null is 0 or 2 beside 1, whatever the direction (O1). */
+    private void writeMarkers(boolean nullsFirst, boolean @Nullable [] nulls, long[] cursors) {
+      byte ofNull = (byte) (nullsFirst ? 0 : 2);
+      for (int i = 0; i < count; i++) {
+        MemoryUtil.putByte(cursors[i]++, nulls != null && nulls[i] ? ofNull : 1);
+      }
+    }
+  }
+}
