@@ -1,0 +1,582 @@
+package dev.firn.engine.parquet;
+
+import dev.firn.engine.UnsupportedTableException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DataFiles;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.MetricsConfig;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.SchemaParser;
+import org.apache.iceberg.StructLike;
+import org.apache.iceberg.Table;
+import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.encryption.EncryptedOutputFile;
+import org.apache.iceberg.io.OutputFileFactory;
+import org.apache.iceberg.parquet.ParquetSchemaUtil;
+import org.apache.iceberg.parquet.ParquetUtil;
+import org.apache.iceberg.types.Type;
+import org.apache.iceberg.types.TypeUtil;
+import org.apache.iceberg.types.Types;
+import org.apache.iceberg.types.Types.NestedField;
+import org.apache.iceberg.util.StructLikeUtil;
+import org.apache.iceberg.util.StructLikeWrapper;
+import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.schema.GroupType;
+import org.apache.parquet.schema.MessageType;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rows in Arrow batches written to a table as Parquet data files: encoded column by column, rolled
+ * near the target size, with the table's write properties (M11), metrics configuration (M1) and
+ * location provider (M14). Nothing becomes part of the table here.
+ *
+ * <p>{@link #finish()} gives the data files; until then {@link #close()} deletes all that was
+ * written, so that a file that is not complete is never left. Used by one thread at a time; columns
+ * are encoded on several.
+ */
+public final class DataFileOutput implements AutoCloseable {
+
+  /**
+   * What the files are to be.
+   *
+   * @param spec the partition spec of the files, one of the table's
+   * @param sortOrderId the table's sort order that the rows of each file keep to (M9); null or 0
+   *     when they keep to none
+   * @param sizes how large the files may become
+   * @param expectedRows how many rows will come in all, to divide them evenly; 0 or less when
+   *     unknown
+   * @param operationId unique among all operations on the table, part of each file's name (C15)
+   * @param fileGroupIndex the file group within the operation, part of each file's name
+   */
+  public record Options(
+      PartitionSpec spec,
+      @Nullable Integer sortOrderId,
+      OutputSizes sizes,
+      long expectedRows,
+      String operationId,
+      int fileGroupIndex) {}
+
+  /* A step in which all columns are encoded has at most this many bytes of values, less if the row
+  group is small: between steps the sizes of row group and file are looked at. */
+  private static final long STEP_BYTES_MAX = 16L << 20;
+  private static final int ROW_GROUP_STEPS = 16;
+
+  /* When more than this share of the estimated length is a guess, the row group is written out and
+  the length known, before a file is ended. */
+  private static final double PENDING_SHARE_MAX = 0.1;
+
+  private final Table table;
+  private final Schema columns;
+  private final Options options;
+  private final MessageType type;
+  private final List<LeafColumn> leaves;
+  private final List<MessageType> leafSchemas;
+  private final ParquetWriteSettings settings;
+  private final Compressors compressors;
+  private final List<CompressionRatio> ratios;
+  private final MetricsConfig metricsConfig;
+  private final Map<String, String> keyValues;
+  private final OutputFileFactory files;
+  private final ColumnTasks tasks;
+  private final FileRolling rolling;
+
+  private final List<DataFile> finishedFiles = new ArrayList<>();
+  private final List<String> locations = new ArrayList<>();
+  private @Nullable StructLikeWrapper partition; // null before the first of a partitioned spec
+  private @Nullable ParquetDataFile current; // null between files
+  private long rowsWritten;
+  private long finishedBytes;
+  private long stepRowsMax;
+  private State state = State.OPEN;
+
+  private enum State {
+    OPEN,
+    FAILED,
+    FINISHED,
+    DISCARDED
+  }
+
+  private DataFileOutput(
+      Table table,
+      Schema columns,
+      Options options,
+      MessageType type,
+      ParquetWriteSettings settings,
+      Compressors compressors,
+      ColumnTasks tasks) {
+    this.table = table;
+    this.columns = columns;
+    this.options = options;
+    this.type = type;
+    this.settings = settings;
+    this.compressors = compressors;
+    this.tasks = tasks;
+    this.leaves = LeafColumn.of(columns.columns(), type.getColumns());
+    this.leafSchemas = new ArrayList<>(leaves.size());
+    this.ratios = new ArrayList<>(leaves.size());
+    for (LeafColumn leaf : leaves) {
+      leafSchemas.add(schemaOf(leaf.descriptor(), type));
+      ratios.add(new CompressionRatio());
+    }
+    this.metricsConfig = metricsConfig(table, columns, type);
+    this.keyValues = Map.of("iceberg.schema", SchemaParser.toJson(columns));
+    this.files =
+        OutputFileFactory.builderFor(table, options.fileGroupIndex(), 0)
+            .defaultSpec(options.spec())
+            .operationId(options.operationId())
+            .format(FileFormat.PARQUET)
+            .build();
+    this.rolling = new FileRolling(options.sizes());
+    if (options.spec().isUnpartitioned()) {
+      this.partition =
+          StructLikeWrapper.forType(options.spec().partitionType())
+              .set(new EmptyTuple(options.spec().fields().size()));
+    }
+    beginRowGroup();
+  }
+
+  /**
+   * Checks that the table can be written and makes an output for it. Writes nothing yet.
+   *
+   * @param table where the files go
+   * @param columns the columns of the batches and of the files: the table's schema as planned, with
+   *     the lineage columns on format v3
+   * @param options what the files are to be
+   * @param encoders runs the encoding of columns; not closed here
+   * @param encoderParallelism how many columns are encoded at once, the caller's thread included
+   * @throws UnsupportedTableException if a column's type or the codec cannot be written
+   * @throws IllegalArgumentException if a write property has a value that cannot be
+   */
+  public static DataFileOutput create(
+      Table table, Schema columns, Options options, Executor encoders, int encoderParallelism) {
+    refuseUnsupported(table, columns);
+    MessageType type = ParquetSchemaUtil.convert(columns, "table");
+    ParquetWriteSettings settings = ParquetWriteSettings.of(table.properties(), columns, type);
+    Compressors compressors =
+        new Compressors(
+            settings.codec(),
+            settings.codecConfiguration(),
+            settings.parquet().getPageSizeThreshold());
+    return new DataFileOutput(
+        table,
+        columns,
+        options,
+        type,
+        settings,
+        compressors,
+        new ColumnTasks(encoders, encoderParallelism));
+  }
+
+  private static void refuseUnsupported(Table table, Schema columns) {
+    for (NestedField field : TypeUtil.indexById(columns.asStruct()).values()) {
+      Type.TypeID id = field.type().typeId();
+      if (id == Type.TypeID.VARIANT
+          || id == Type.TypeID.GEOMETRY
+          || id == Type.TypeID.GEOGRAPHY
+          || id == Type.TypeID.UNKNOWN
+          || field.type() instanceof Types.StructType struct && struct.fields().isEmpty()) {
+        throw new UnsupportedTableException(
+            "Cannot write table "
+                + table.name()
+                + ": column "
+                + columns.findColumnName(field.fieldId())
+                + " has type "
+                + field.type()
+                + ". Nothing was written");
+      }
+    }
+  }
+
+  /* ParquetUtil looks modes up by the names in the file, which differ from the table's where a name
+  is not one that Avro allows. So each column's mode is given again under the name in the file. */
+  private static MetricsConfig metricsConfig(Table table, Schema columns, MessageType type) {
+    MetricsConfig ofTable = MetricsConfig.forTable(table);
+    Schema ofFile = ParquetSchemaUtil.convert(type);
+    Map<String, String> modes = new HashMap<>();
+    for (int id : TypeUtil.indexById(columns.asStruct()).keySet()) {
+      String name = ofFile.findColumnName(id);
+      if (name != null) {
+        modes.put(
+            TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX + name,
+            ofTable.columnMode(columns.findColumnName(id)).toString());
+      }
+    }
+    return MetricsConfig.fromProperties(modes);
+  }
+
+  /** The message with one leaf column of {@code type} alone. */
+  private static MessageType schemaOf(ColumnDescriptor leaf, MessageType type) {
+    String[] path = leaf.getPath();
+    org.apache.parquet.schema.Type field = only(type.getType(path[0]), path, 1);
+    return new MessageType(type.getName(), field);
+  }
+
+  private static org.apache.parquet.schema.Type only(
+      org.apache.parquet.schema.Type field, String[] path, int depth) {
+    if (field.isPrimitive()) {
+      return field;
+    }
+    GroupType group = field.asGroupType();
+    return group.withNewFields(only(group.getType(path[depth]), path, depth + 1));
+  }
+
+  /**
+   * Says to which partition the following rows belong. Ends the current file if it is another one.
+   * Not needed for a spec without partition fields.
+   *
+   * @param partition a tuple of the spec; copied
+   */
+  public void partition(StructLike partition) throws IOException {
+    ensureOpen();
+    StructLikeWrapper next =
+        StructLikeWrapper.forType(options.spec().partitionType())
+            .set(StructLikeUtil.copy(partition));
+    if (next.equals(this.partition)) {
+      return;
+    }
+    guarded(this::finishFile);
+    this.partition = next;
+  }
+
+  /**
+   * Writes rows of a batch.
+   *
+   * @param batch vectors in the physical layout, one for each column; owned by the caller, valid
+   *     during the call
+   * @param live the rows to write, bit by bit
+   * @param liveRows how many they are
+   * @throws IOException if a file cannot be written; nothing more can be appended then
+   */
+  public void append(VectorSchemaRoot batch, long[] live, int liveRows) throws IOException {
+    ensureOpen();
+    if (live.length < (batch.getRowCount() + 63) >>> 6) {
+      throw new IllegalArgumentException(
+          "live has " + live.length + " words for " + batch.getRowCount() + " rows");
+    }
+    if (batch.getFieldVectors().size() != columns.columns().size()) {
+      throw new IllegalArgumentException(
+          "The batch has "
+              + batch.getFieldVectors().size()
+              + " vectors for "
+              + columns.columns().size()
+              + " columns");
+    }
+    if (partition == null) {
+      throw new IllegalStateException("No partition was named for spec " + options.spec());
+    }
+    if (liveRows == 0) {
+      return;
+    }
+    int[] rows = selected(live, liveRows);
+    guarded(
+        () -> {
+          for (LeafColumn leaf : leaves) {
+            leaf.bind(batch.getFieldVectors());
+          }
+          int from = 0;
+          while (from < rows.length) {
+            from = step(rows, from);
+          }
+        });
+  }
+
+  private static int[] selected(long[] live, int liveRows) {
+    int[] rows = new int[liveRows];
+    int count = 0;
+    for (int word = 0; word < live.length; word++) {
+      for (long bits = live[word]; bits != 0; bits &= bits - 1) {
+        if (count == liveRows) {
+          throw new IllegalArgumentException("live selects more than " + liveRows + " rows");
+        }
+        rows[count++] = (word << 6) + Long.numberOfTrailingZeros(bits);
+      }
+    }
+    if (count != liveRows) {
+      throw new IllegalArgumentException("live selects " + count + " rows, not " + liveRows);
+    }
+    return rows;
+  }
+
+  /** Encodes some rows, all columns at once, then looks at row group and file. */
+  private int step(int[] rows, int from) throws IOException {
+    ParquetDataFile file = current();
+    file.ensureRowGroup();
+    int to = stepEnd(rows, from, bytesLeft(file));
+    tasks.forEach(
+        leaves.size(),
+        column -> {
+          LeafColumn leaf = leaves.get(column);
+          leaf.shred(rows, from, to);
+          file.builder(column).append(leaf);
+        });
+    file.addRows(to - from);
+    rowsWritten += to - from;
+    if (isRowGroupFull(file)) {
+      flushRowGroup(file);
+    }
+    if (isFileFull(file)) {
+      finishFile();
+    }
+    return to;
+  }
+
+  private ParquetDataFile current() {
+    if (current == null) {
+      EncryptedOutputFile file =
+          options.spec().isUnpartitioned()
+              ? files.newOutputFile()
+              : files.newOutputFile(options.spec(), tuple());
+      if (file.keyMetadata() != null && file.keyMetadata().buffer() != null) {
+        throw new UnsupportedTableException(
+            "Cannot write table " + table.name() + ": it is encrypted. Nothing was written");
+      }
+      locations.add(file.encryptingOutputFile().location());
+      current = new ParquetDataFile(file, type, leaves, leafSchemas, settings, compressors, ratios);
+      rolling.startFile();
+      beginRowGroup();
+    }
+    return current;
+  }
+
+  private StructLike tuple() {
+    if (partition == null) {
+      throw new IllegalStateException("No partition was named for spec " + options.spec());
+    }
+    return partition.get();
+  }
+
+  private long bytesLeft(ParquetDataFile file) {
+    long least = Math.max(1, Math.min(STEP_BYTES_MAX, settings.rowGroupBytes() / ROW_GROUP_STEPS));
+    long rowGroupLeft = settings.rowGroupBytes() - file.rowGroupBytes();
+    return Math.max(least, Math.min(STEP_BYTES_MAX, rowGroupLeft));
+  }
+
+  /* As many rows as the next look at the row group allows, and no more bytes than are left. The
+  bytes of a range grow with it, so the end is found by halving; one row is always taken. */
+  private int stepEnd(int[] rows, int from, long bytesMax) {
+    int most = (int) Math.min(rows.length, from + Math.max(1, stepRowsMax));
+    if (bytes(rows[from], rows[most - 1] + 1) <= bytesMax) {
+      return most;
+    }
+    int fits = from + 1;
+    int tooMany = most;
+    while (tooMany - fits > 1) {
+      int middle = (fits + tooMany) >>> 1;
+      if (bytes(rows[from], rows[middle - 1] + 1) <= bytesMax) {
+        fits = middle;
+      } else {
+        tooMany = middle;
+      }
+    }
+    return fits;
+  }
+
+  private long bytes(int from, int to) {
+    long total = 0;
+    for (LeafColumn leaf : leaves) {
+      total += leaf.bytes(from, to);
+    }
+    return total;
+  }
+
+  private void beginRowGroup() {
+    stepRowsMax = settings.parquet().getMinRowCountForPageSizeCheck();
+  }
+
+  /* Full when two more rows would not fit. Else the next look is when half of what is left is
+  filled, within the table's limits. */
+  private boolean isRowGroupFull(ParquetDataFile file) {
+    long bytes = file.rowGroupBytes();
+    long most = settings.rowGroupBytes();
+    double bytesPerRow = (double) bytes / file.rowGroupRows();
+    if (bytes > most - 2 * bytesPerRow) {
+      return true;
+    }
+    long half = (long) ((most - bytes) / Math.max(bytesPerRow, 1e-3) / 2);
+    stepRowsMax =
+        Math.min(
+            Math.max(half, settings.parquet().getMinRowCountForPageSizeCheck()),
+            settings.parquet().getMaxRowCountForPageSizeCheck());
+    return false;
+  }
+
+  private boolean isFileFull(ParquetDataFile file) throws IOException {
+    if (!isFull(file)) {
+      return false;
+    }
+    if (file.pendingBytes() > file.estimatedBytes() * PENDING_SHARE_MAX) {
+      flushRowGroup(file);
+      return isFull(file);
+    }
+    return true;
+  }
+
+  private boolean isFull(ParquetDataFile file) throws IOException {
+    double bytes = file.estimatedBytes();
+    long rowsLeft = Math.max(0, options.expectedRows() - rowsWritten);
+    double bytesPerRow = (finishedBytes + bytes) / rowsWritten;
+    boolean isKnown = options.expectedRows() > 0 && rowsWritten <= options.expectedRows();
+    return rolling.isFull(bytes, isKnown ? rowsLeft * bytesPerRow : -1);
+  }
+
+  private void flushRowGroup(ParquetDataFile file) throws IOException {
+    if (file.rowGroupRows() > 0) {
+      tasks.forEach(leaves.size(), column -> file.builder(column).finish());
+      file.flushRowGroup();
+    }
+    beginRowGroup();
+  }
+
+  private void finishFile() throws IOException {
+    ParquetDataFile file = current;
+    if (file == null) {
+      return;
+    }
+    flushRowGroup(file);
+    file.finish(keyValues);
+    DataFiles.Builder built =
+        DataFiles.builder(options.spec())
+            .withPath(file.location())
+            .withFormat(FileFormat.PARQUET)
+            .withFileSizeInBytes(file.length())
+            .withMetrics(file.metrics(metricsConfig))
+            .withSplitOffsets(ParquetUtil.getSplitOffsets(file.footer()));
+    if (options.spec().isPartitioned()) {
+      built.withPartition(tuple());
+    }
+    Integer sortOrderId = options.sortOrderId();
+    if (sortOrderId != null && sortOrderId > 0) {
+      built.withSortOrderId(sortOrderId);
+    }
+    finishedFiles.add(built.build());
+    finishedBytes += file.length();
+    current = null;
+  }
+
+  /**
+   * Ends the last file. Closing does nothing after that.
+   *
+   * @return the files written; none if there were no rows (D31)
+   * @throws IOException if a file cannot be written; close or discard the output then
+   */
+  public List<DataFile> finish() throws IOException {
+    if (state == State.FINISHED) {
+      return List.copyOf(finishedFiles);
+    }
+    ensureOpen();
+    guarded(this::finishFile);
+    state = State.FINISHED;
+    compressors.close();
+    return List.copyOf(finishedFiles);
+  }
+
+  /** Rows that were appended. */
+  public long rowsWritten() {
+    return rowsWritten;
+  }
+
+  /** Bytes in finished files and, estimated, in the one that is being written. */
+  public long bytesWritten() {
+    try {
+      return finishedBytes + (current == null ? 0 : (long) current.estimatedBytes());
+    } catch (IOException e) {
+      return finishedBytes;
+    }
+  }
+
+  /** Memory for pages that are not in a file yet. */
+  public long memoryBytes() {
+    return current == null ? 0 : current.memoryBytes();
+  }
+
+  /**
+   * Deletes everything that was written, finished files too, as far as possible: what cannot be
+   * deleted is left and added to {@code failure}. Discarding twice is harmless.
+   *
+   * @param failure why; null when there is no failure to add to
+   */
+  public void discard(@Nullable Throwable failure) {
+    if (state == State.DISCARDED) {
+      return;
+    }
+    state = State.DISCARDED;
+    compressors.close();
+    if (current != null) {
+      try {
+        current.abort();
+      } catch (IOException | RuntimeException e) {
+        suppress(failure, e);
+      }
+      current = null;
+    }
+    for (String location : locations) {
+      try {
+        table.io().deleteFile(location);
+      } catch (RuntimeException e) {
+        // A file that was never opened is not there; stores differ in whether that is an error.
+        suppress(failure, e);
+      }
+    }
+    locations.clear();
+    finishedFiles.clear();
+  }
+
+  private static void suppress(@Nullable Throwable failure, Exception more) {
+    if (failure != null) {
+      failure.addSuppressed(more);
+    }
+  }
+
+  /** Discards everything unless {@link #finish()} came before. */
+  @Override
+  public void close() {
+    if (state != State.FINISHED) {
+      discard(null);
+    }
+  }
+
+  private void ensureOpen() {
+    if (state != State.OPEN) {
+      throw new IllegalStateException("The output is " + state);
+    }
+  }
+
+  @FunctionalInterface
+  private interface Action {
+    void run() throws IOException;
+  }
+
+  private void guarded(Action action) throws IOException {
+    boolean done = false;
+    try {
+      action.run();
+      done = true;
+    } finally {
+      if (!done) {
+        state = State.FAILED;
+      }
+    }
+  }
+
+  /** The partition of a spec that has no fields, or void ones only. */
+  private record EmptyTuple(int size) implements StructLike {
+    @Override
+    @SuppressWarnings("NullAway") // Void partition fields are null.
+    public <T> T get(int pos, Class<T> javaClass) {
+      return null;
+    }
+
+    @Override
+    public <T> void set(int pos, T value) {
+      throw new UnsupportedOperationException("The partition cannot be set");
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package dev.firn.engine.parquet;
+
+import java.io.IOException;
+import org.apache.parquet.io.OutputFile;
+import org.apache.parquet.io.PositionOutputStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An Iceberg output file as Parquet writes to it. Owns the stream, so that a file that failed can
+ * be closed and then deleted, and its length is known after it is closed. Opened once.
+ */
+final class ParquetStreams implements OutputFile {
+  private final org.apache.iceberg.io.OutputFile file;
+  private @Nullable Stream stream; // null until Parquet opens it
+
+  ParquetStreams(org.apache.iceberg.io.OutputFile file) {
+    this.file = file;
+  }
+
+  @Override
+  public PositionOutputStream create(long blockSizeHint) throws IOException {
+    stream = new Stream(file.create());
+    return stream;
+  }
+
+  @Override
+  public PositionOutputStream createOrOverwrite(long blockSizeHint) throws IOException {
+    stream = new Stream(file.createOrOverwrite());
+    return stream;
+  }
+
+  @Override
+  public boolean supportsBlockSize() {
+    return false;
+  }
+
+  @Override
+  public long defaultBlockSize() {
+    return 0;
+  }
+
+  @Override
+  public String getPath() {
+    return file.location();
+  }
+
+  /** The bytes written. */
+  long length() throws IOException {
+    return stream == null ? 0 : stream.getPos();
+  }
+
+  /** Closes the stream if it is open. Stores may publish what was written so far: delete after. */
+  void close() throws IOException {
+    if (stream != null) {
+      stream.close();
+    }
+  }
+
+  private static final class Stream extends PositionOutputStream {
+    private final org.apache.iceberg.io.PositionOutputStream delegate;
+    private long position;
+    private boolean closed;
+
+    Stream(org.apache.iceberg.io.PositionOutputStream delegate) {
+      this.delegate = delegate;
+    }
+
+    @Override
+    public long getPos() {
+      return position;
+    }
+
+    @Override
+    public void write(int b) throws IOException {
+      delegate.write(b);
+      position++;
+    }
+
+    @Override
+    public void write(byte[] b, int off, int len) throws IOException {
+      delegate.write(b, off, len);
+      position += len;
+    }
+
+    @Override
+    public void flush() throws IOException {
+      delegate.flush();
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (!closed) {
+        closed = true;
+        delegate.close();
+      }
+    }
+  }
+}
