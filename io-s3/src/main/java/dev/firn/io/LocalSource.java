@@ -21,7 +21,6 @@ import org.jspecify.annotations.Nullable;
 final class LocalSource implements ByteSource {
   static final int LANES_MAX = 4;
   static final long REQUEST_BYTES_MAX = 32L << 20;
-  static final long GAP_BYTES_MAX = 0;
 
   private final String location;
   private final Path path;
@@ -97,7 +96,8 @@ final class LocalSource implements ByteSource {
 
   @Override
   public long gapBytesMax() {
-    return GAP_BYTES_MAX;
+    // Gaps are not read, so a request may hold any.
+    return REQUEST_BYTES_MAX;
   }
 
   @Override
@@ -127,24 +127,27 @@ final class LocalSource implements ByteSource {
       }
       traffic.requests.increment();
       ByteBuffer buffer = buffers.get();
-      for (long position = request.start(); position < request.end(); ) {
-        transfer.check();
-        buffer.clear().limit((int) Math.min(buffer.capacity(), request.end() - position));
-        int count = channel.read(buffer, position);
-        if (count < 0) {
-          throw new FinalIOException(
-              "Cannot read "
-                  + request
-                  + " of "
-                  + location
-                  + ": the file ends at "
-                  + channel.size()
-                  + ". It is shorter than the table's metadata says: it is damaged or replaced.",
-              null);
+      for (RangeReader.Range piece : request.pieces()) {
+        long end = piece.offset() + piece.length();
+        for (long position = piece.offset(); position < end; ) {
+          transfer.check();
+          buffer.clear().limit((int) Math.min(buffer.capacity(), end - position));
+          int count = channel.read(buffer, position);
+          if (count < 0) {
+            throw new FinalIOException(
+                "Cannot read "
+                    + request
+                    + " of "
+                    + location
+                    + ": the file ends at "
+                    + channel.size()
+                    + ". It is shorter than the table's metadata says: it is damaged or replaced",
+                null);
+          }
+          traffic.bytes.add(count);
+          transfer.write(buffer.flip(), piece.targetOffset() + (position - piece.offset()));
+          position += count;
         }
-        traffic.bytes.add(count);
-        request.deliver(position, buffer.flip(), transfer);
-        position += count;
       }
     }
 

@@ -82,11 +82,12 @@ final class ParallelRangeReader implements RangeReader {
 
   @Override
   public byte[] read(String location, long fileLength, long offset, int length) throws IOException {
+    Range range = new Range(offset, length, 0);
     byte[] bytes = new byte[length];
     transfer(
         location,
         fileLength,
-        List.of(new Range(offset, length, 0)),
+        List.of(range),
         (part, at) -> part.get(bytes, Math.toIntExact(at), part.remaining()));
     return bytes;
   }

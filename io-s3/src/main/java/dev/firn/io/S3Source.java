@@ -32,8 +32,8 @@ final class S3Source implements ByteSource {
   /** How often a request is made before it fails; each also has the retries of the SDK. */
   static final int ATTEMPTS_MAX = 5;
 
-  private static final String SHORTER =
-      ". The object is shorter than the table's metadata says: it is damaged or replaced";
+  static final String SHORTER =
+      ". The file is shorter than the table's metadata says: it is damaged or replaced";
 
   private final S3FileIO io;
   private final String location;
@@ -111,7 +111,7 @@ final class S3Source implements ByteSource {
         } catch (IOException | SdkException e) {
           transfer.check();
           if (attempt == ATTEMPTS_MAX || !mayPass(e)) {
-            throw failed(request, attempt, e);
+            throw failed(request, location, attempt, e);
           }
           transfer.pause(backoff.millis(attempt, isThrottling(e)));
         }
@@ -205,7 +205,8 @@ final class S3Source implements ByteSource {
     public void close() {}
   }
 
-  private IOException failed(RangeRequest request, int attempts, Exception why) {
+  /** What is thrown when a request is given up. */
+  static IOException failed(RangeRequest request, String location, int attempts, Exception why) {
     String what = "Cannot read " + request + " of " + location + ": ";
     int status = why instanceof AwsServiceException service ? service.statusCode() : 0;
     if (status == 404) {
@@ -226,7 +227,7 @@ final class S3Source implements ByteSource {
   }
 
   /** Whether the same request may succeed a little later. */
-  private static boolean mayPass(Exception why) {
+  static boolean mayPass(Exception why) {
     if (why instanceof AwsServiceException service) {
       int status = service.statusCode();
       return status >= 500 || status == 408 || isThrottling(service) || isTimeout(service);
@@ -240,7 +241,7 @@ final class S3Source implements ByteSource {
     return why instanceof SdkException sdk && sdk.retryable();
   }
 
-  private static boolean isThrottling(Exception why) {
+  static boolean isThrottling(Exception why) {
     return why instanceof AwsServiceException service
         && (service.isThrottlingException()
             || service.statusCode() == 503

@@ -75,12 +75,11 @@ final class StreamSource implements ByteSource {
           throw missing;
         } catch (IOException | RuntimeException e) {
           transfer.check();
-          boolean mayPass = e instanceof IOException && !(e instanceof EOFException);
-          if (attempt == attemptsMax || !mayPass) {
+          if (attempt == attemptsMax || !S3Source.mayPass(e)) {
             throw failed(request, attempt, e);
           }
           closeAfter(e);
-          transfer.pause(backoff.millis(attempt, false));
+          transfer.pause(backoff.millis(attempt, S3Source.isThrottling(e)));
         }
       }
       request.deliver(request.start(), ByteBuffer.wrap(buffer, 0, length(request)), transfer);
@@ -106,12 +105,12 @@ final class StreamSource implements ByteSource {
     }
 
     private IOException failed(RangeRequest request, int attempts, Exception why) {
-      String hint =
-          why instanceof EOFException
-              ? ". The file is shorter than the table's metadata says: it is damaged or replaced"
-              : attempts > 1 ? ". Given up after " + attempts + " attempts" : "";
-      return new FinalIOException(
-          "Cannot read " + request + " of " + file.location() + ": " + why + hint, why);
+      if (why instanceof EOFException) {
+        return new FinalIOException(
+            "Cannot read " + request + " of " + file.location() + ": " + why + S3Source.SHORTER,
+            why);
+      }
+      return S3Source.failed(request, file.location(), attempts, why);
     }
 
     private void closeAfter(Exception why) {

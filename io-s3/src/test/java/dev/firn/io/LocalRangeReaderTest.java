@@ -51,6 +51,12 @@ class LocalRangeReaderTest {
       long before = reader.bytesRead();
       reader.read("file:" + path, file.length, 0, file.length);
       assertThat(reader.bytesRead() - before).isEqualTo(file.length);
+
+      long requests = reader.requests();
+      List<Range> far = List.of(new Range(0, 10, 0), new Range(20_000_000, 10, 10));
+      Bytes.read(reader, "file:" + path, file.length, far, directory);
+      assertThat(reader.bytesRead() - before).as("gaps are not read").isEqualTo(file.length + 20);
+      assertThat(reader.requests() - requests).isEqualTo(1);
     }
   }
 

@@ -134,6 +134,19 @@ class StreamRangeReaderTest {
               .isEqualTo(object);
         }
         assertThat(proxy.requests).hasSizeGreaterThan(3);
+
+        int before = proxy.requests.size();
+        proxy.with(
+            request ->
+                request.number() < before + 3 ? Answer.error(503, "SlowDown") : Answer.pass());
+        try (RangeReader reader = new ParallelRangeReader(io, 8, new Backoff(1, 1, 1))) {
+          assertThat(reader.read("s3://lake/object", object.length, 3, 10))
+              .isEqualTo(Bytes.slice(object, 3, 13));
+          proxy.with(request -> Answer.error(404, "NoSuchKey"));
+          assertThatThrownBy(() -> reader.read("s3://lake/missing", 100, 3, 10))
+              .isInstanceOf(FileNotFoundException.class)
+              .hasMessageContaining("bytes 3 to 13 of s3://lake/missing");
+        }
       }
     }
   }
