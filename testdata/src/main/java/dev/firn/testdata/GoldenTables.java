@@ -83,22 +83,24 @@ public final class GoldenTables {
     }
   }
 
-  /* The tables lie beside the module's classes, in target/classes or in its jar's place. */
+  /* The tables lie in the module, above its classes or its jar; else above the work directory. */
   private static Path home() {
+    Path classes;
     try {
-      Path classes =
+      classes =
           Path.of(GoldenTables.class.getProtectionDomain().getCodeSource().getLocation().toURI());
-      for (Path path = classes; path != null; path = path.getParent()) {
-        if (Files.isDirectory(path.resolve("golden"))) {
-          return path.resolve("golden");
-        }
-        if (Files.isDirectory(path.resolve("testdata/golden"))) {
-          return path.resolve("testdata/golden");
-        }
-      }
-      throw new IllegalStateException("No directory golden/ above " + classes);
     } catch (URISyntaxException e) {
       throw new IllegalStateException("Cannot find the golden tables", e);
     }
+    for (Path start : List.of(classes, Path.of("").toAbsolutePath())) {
+      for (Path path = start; path != null; path = path.getParent()) {
+        for (String home : List.of("golden", "testdata/golden")) {
+          if (Files.exists(path.resolve(home).resolve("README.md"))) {
+            return path.resolve(home);
+          }
+        }
+      }
+    }
+    throw new IllegalStateException("No testdata/golden above " + classes);
   }
 }

@@ -28,7 +28,10 @@ import org.jspecify.annotations.Nullable;
  * version exists. Like Iceberg's own operations, one instance serves one table handle.
  */
 final class LocalTableOperations implements TableOperations {
+  private static final String SUFFIX = ".metadata.json";
+
   private final String location;
+  private final Path directory;
   private final Path metadataDirectory;
   private final FileIO io;
   private int version;
@@ -37,8 +40,13 @@ final class LocalTableOperations implements TableOperations {
 
   LocalTableOperations(String location, Path directory, FileIO io) {
     this.location = location;
+    this.directory = directory;
     this.metadataDirectory = directory.resolve("metadata");
     this.io = io;
+  }
+
+  LocalTableOperations another() {
+    return new LocalTableOperations(location, directory, io);
   }
 
   @Override
@@ -59,8 +67,6 @@ final class LocalTableOperations implements TableOperations {
     stale = false;
     return current;
   }
-
-  private static final String SUFFIX = ".metadata.json";
 
   private Path metadataFile(int number) {
     return metadataDirectory.resolve("v" + number + SUFFIX);
@@ -133,26 +139,6 @@ final class LocalTableOperations implements TableOperations {
 
   @Override
   public TableOperations temp(TableMetadata uncommitted) {
-    return new DelegatingTableOperations(this) {
-      @Override
-      public TableMetadata current() {
-        return uncommitted;
-      }
-
-      @Override
-      public TableMetadata refresh() {
-        throw new UnsupportedOperationException("Temporary operations do not refresh");
-      }
-
-      @Override
-      public void commit(TableMetadata base, TableMetadata metadata) {
-        throw new UnsupportedOperationException("Temporary operations do not commit");
-      }
-
-      @Override
-      public LocationProvider locationProvider() {
-        return LocationProviders.locationsFor(uncommitted.location(), uncommitted.properties());
-      }
-    };
+    return new UncommittedTableOperations(this, uncommitted);
   }
 }

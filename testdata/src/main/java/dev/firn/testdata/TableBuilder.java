@@ -3,6 +3,7 @@ package dev.firn.testdata;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.PartitionSpec;
@@ -10,12 +11,14 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
+import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.inmemory.InMemoryFileIO;
 import org.apache.iceberg.types.TypeUtil;
 import org.apache.iceberg.types.Types;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a table in a local directory, without a catalog and without Hadoop.
+ * Makes a table in a local directory or in memory, without a catalog and without Hadoop.
  *
  * <pre>{@code
  * Table orders =
@@ -31,14 +34,14 @@ import org.jspecify.annotations.Nullable;
  * too.
  */
 public final class TableBuilder {
-  private final Path directory;
+  private final @Nullable Path directory; // null: in memory
   private @Nullable Schema schema; // null until given
   private UnaryOperator<PartitionSpec.Builder> partitioning = builder -> builder;
   private UnaryOperator<SortOrder.Builder> sorting = builder -> builder;
   private int formatVersion = 2;
   private final Map<String, String> properties = new HashMap<>();
 
-  private TableBuilder(Path directory) {
+  private TableBuilder(@Nullable Path directory) {
     this.directory = directory;
   }
 
@@ -47,15 +50,21 @@ public final class TableBuilder {
     return new TableBuilder(directory);
   }
 
-  /** Opens a table that was made in the directory, as another process would. */
-  public static Table open(Path directory) {
-    return open(directory, LocalFileIO.location(directory));
+  /**
+   * Starts a table of format version 2 whose metadata and files are in memory only, for tests of
+   * commits: see {@link FakeFiles}. {@link Tables#another} gives a second handle.
+   */
+  public static TableBuilder inMemory() {
+    return new TableBuilder(null);
   }
 
-  private static Table open(Path directory, String location) {
-    return new BaseTable(
-        new LocalTableOperations(location, directory, new LocalFileIO()),
-        "local." + directory.getFileName());
+  /** Opens a table that was made in the directory, as another process would. */
+  public static Table open(Path directory) {
+    return new BaseTable(operations(directory), "local." + directory.getFileName());
+  }
+
+  private static LocalTableOperations operations(Path directory) {
+    return new LocalTableOperations(LocalFileIO.location(directory), directory, new LocalFileIO());
   }
 
   /** The columns; ids are kept. */
@@ -93,12 +102,15 @@ public final class TableBuilder {
     return this;
   }
 
-  /** Creates the table; its location is {@code file:} and the absolute path of the directory. */
+  /**
+   * Creates the table; its location is {@code file:} and the absolute path of the directory, or
+   * {@code memory:/table}.
+   */
   public Table create() {
     if (schema == null) {
       throw new IllegalStateException("A table needs a schema");
     }
-    String location = LocalFileIO.location(directory);
+    String location = directory == null ? "memory:/table" : LocalFileIO.location(directory);
     int lastColumnId =
         TypeUtil.indexById(schema.asStruct()).keySet().stream()
             .mapToInt(Integer::intValue)
@@ -114,7 +126,12 @@ public final class TableBuilder {
             .setProperties(properties)
             .discardChanges()
             .build();
-    new LocalTableOperations(location, directory, new LocalFileIO()).commit(null, metadata);
-    return open(directory, location);
+    TableOperations operations =
+        directory == null
+            ? new MemoryTableOperations(location, new AtomicReference<>(), new InMemoryFileIO())
+            : operations(directory);
+    operations.commit(null, metadata);
+    return new BaseTable(
+        operations, directory == null ? "memory.table" : "local." + directory.getFileName());
   }
 }

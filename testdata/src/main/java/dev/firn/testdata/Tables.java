@@ -21,6 +21,20 @@ public final class Tables {
     return new BaseTable(new WithIo(operations, wrap.apply(operations.io())), table.name());
   }
 
+  /**
+   * Another handle of a table that {@link TableBuilder} or {@link GoldenTables} made, with metadata
+   * of its own: what a second writer has.
+   */
+  public static Table another(Table table) {
+    TableOperations operations = ((HasTableOperations) table).operations();
+    if (operations instanceof LocalTableOperations local) {
+      return new BaseTable(local.another(), table.name());
+    } else if (operations instanceof MemoryTableOperations memory) {
+      return new BaseTable(memory.another(), table.name());
+    }
+    throw new IllegalArgumentException("No second handle of " + operations.getClass().getName());
+  }
+
   private static final class WithIo extends DelegatingTableOperations {
     private final TableOperations delegate;
     private final FileIO io;
