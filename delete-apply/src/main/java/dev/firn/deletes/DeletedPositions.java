@@ -1,8 +1,7 @@
 package dev.firn.deletes;
 
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
-import org.roaringbitmap.IntConsumer;
+import org.roaringbitmap.RoaringBatchIterator;
 import org.roaringbitmap.RoaringBitmap;
 
 /** Deleted positions as 32-bit bitmaps, one for each distinct upper half of a position. */
@@ -10,6 +9,7 @@ final class DeletedPositions implements DeletedRows {
   static final DeletedPositions NONE = new DeletedPositions(new int[0], new RoaringBitmap[0]);
 
   private static final long LOWER = 0xFFFF_FFFFL;
+  private static final int LOWERS_READ = 256;
 
   /* The upper halves, ascending. Data files of more than 2^32 rows do not occur, so there is one
   entry as a rule, and a search of the array costs nothing. */
@@ -44,15 +44,36 @@ final class DeletedPositions implements DeletedRows {
     }
     int cleared = 0;
     long end = firstPosition + rows;
-    for (long from = firstPosition; from < end; ) {
-      long to = Math.min(end, (from | LOWER) + 1);
-      RoaringBitmap bitmap = bitmapOf((int) (from >>> 32));
-      if (bitmap != null) {
-        BitClearer clearer = new BitClearer(live, (int) firstPosition);
-        bitmap.forEachInRange((int) from, (int) (to - from), clearer);
-        cleared += clearer.cleared;
+    for (int i = 0; i < uppers.length; i++) {
+      long base = (long) uppers[i] << 32;
+      long from = Math.max(firstPosition, base);
+      long to = Math.min(end, base + LOWER + 1);
+      if (from < to) {
+        cleared += clear(bitmaps[i], from - base, to - base, base - firstPosition, live);
       }
-      from = to;
+    }
+    return cleared;
+  }
+
+  /* By batches and not by RoaringBitmap.forEachInRange, which skips positions where a range goes
+  across 2^31. */
+  private static int clear(RoaringBitmap bitmap, long from, long to, long rowOfZero, long[] live) {
+    int cleared = 0;
+    RoaringBatchIterator positions = bitmap.getBatchIterator();
+    positions.advanceIfNeeded((int) from);
+    int[] lowers = new int[LOWERS_READ];
+    while (positions.hasNext()) {
+      int count = positions.nextBatch(lowers);
+      for (int i = 0; i < count; i++) {
+        long lower = lowers[i] & LOWER;
+        if (lower >= to) {
+          return cleared;
+        }
+        int row = (int) (lower + rowOfZero);
+        long word = live[row >>> 6];
+        cleared += (int) (word >>> row) & 1;
+        live[row >>> 6] = word & ~(1L << row);
+      }
     }
     return cleared;
   }
@@ -79,33 +100,6 @@ final class DeletedPositions implements DeletedRows {
     if (firstPosition < 0 || rows < 0 || firstPosition + rows < 0) {
       throw new IllegalArgumentException(
           "Not a range of positions: " + rows + " rows from " + firstPosition);
-    }
-  }
-
-  /** The bitmap of an upper half, or null when no position with it is deleted. */
-  private @Nullable RoaringBitmap bitmapOf(int upper) {
-    int index = Arrays.binarySearch(uppers, upper);
-    return index < 0 ? null : bitmaps[index];
-  }
-
-  private static final class BitClearer implements IntConsumer {
-    private final long[] live;
-    /* The lower half of the first position: the difference to the lower half of any position in
-    range is its row, also across a change of the upper half. */
-    private final int first;
-    private int cleared;
-
-    BitClearer(long[] live, int first) {
-      this.live = live;
-      this.first = first;
-    }
-
-    @Override
-    public void accept(int position) {
-      int row = position - first;
-      long word = live[row >>> 6];
-      cleared += (int) (word >>> row) & 1;
-      live[row >>> 6] = word & ~(1L << row);
     }
   }
 

@@ -1,13 +1,11 @@
 package dev.firn.deletes;
 
 import java.io.IOException;
-import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
-import org.roaringbitmap.InvalidRoaringFormat;
 import org.roaringbitmap.RoaringBitmap;
 
 /** Reads a deletion vector and holds it against its metadata (rules D5, D6, D28). */
@@ -104,11 +102,10 @@ final class DeletionVector {
         keepRowsOf(file, upper, bitmap);
         kept.addAll(upper, bitmap);
       }
-    } catch (IOException
-        | InvalidRoaringFormat
-        | BufferUnderflowException
-        | IllegalArgumentException
-        | IndexOutOfBoundsException e) {
+    } catch (CorruptDeleteException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      // Which exception a malformed bitmap ends in depends on the byte that is wrong.
       throw corrupt(vector, file, "its bitmap is malformed (" + e + ")", e);
     }
     if (bytes.hasRemaining()) {

@@ -54,6 +54,10 @@ final class RowsInMemory implements DeleteSource, AutoCloseable {
     return files.get(location);
   }
 
+  byte[] blob(DeleteFile vector) {
+    return vectors.get(DeleteFileId.of(vector));
+  }
+
   int opens(DeleteFile file) {
     return opens.getOrDefault(DeleteFileId.of(file), 0);
   }
@@ -77,7 +81,7 @@ final class RowsInMemory implements DeleteSource, AutoCloseable {
   @Override
   public byte[] readDeletionVector(DeleteFile vector) {
     opens.merge(DeleteFileId.of(vector), 1, Integer::sum);
-    return vectors.get(DeleteFileId.of(vector));
+    return blob(vector);
   }
 
   private void read(String location, Schema columns, Batches batches) throws java.io.IOException {
