@@ -56,18 +56,15 @@ final class Memory {
   }
 
   /**
-   * The first {@code bytes} bytes at {@code address}, at most 8, as the upper bytes of such a
-   * number; the others are 0. Reads no byte beyond them.
+   * The first {@code bytes} bytes at {@code address} as the upper bytes of such a number, the
+   * others 0; none if {@code bytes} is not positive. Eight bytes must be readable there all the
+   * same.
    */
   static long bigEndian(long address, long bytes) {
     if (bytes >= 8) {
       return bigEndian(address);
     }
-    long value = 0;
-    for (int i = 0; i < bytes; i++) {
-      value |= (MemoryUtil.getByte(address + i) & 0xFFL) << (56 - 8 * i);
-    }
-    return value;
+    return bytes <= 0 ? 0 : bigEndian(address) & -1L << (64 - 8 * bytes);
   }
 
   /** Compares as unsigned bytes; a prefix comes first. */

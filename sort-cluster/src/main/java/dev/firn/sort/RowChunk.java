@@ -2,7 +2,6 @@ package dev.firn.sort;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.FieldVector;
@@ -84,36 +83,25 @@ final class RowChunk implements AutoCloseable {
       bytes += chunk.keys().bytes();
       variable |= chunk.keys().offsets() != null;
     }
-    ArrowBuf offsets = variable ? memory.buffer((total + 1L) << 2) : null;
-    ArrowBuf target;
-    try {
-      target = memory.buffer(bytes);
-    } catch (Throwable failure) {
-      if (offsets != null) {
-        offsets.close();
-      }
-      throw failure;
-    }
+    KeyBlock merged = KeyBlock.allocate(total, bytes, variable, memory);
     long end = 0;
     int row = 0;
     for (RowChunk chunk : chunks) {
       KeyBlock keys = chunk.keys();
       if (keys.bytes() > 0) {
-        MemoryUtil.copyMemory(
-            keys.keys().memoryAddress(), target.memoryAddress() + end, keys.bytes());
+        MemoryUtil.copyMemory(keys.keysAddress(), merged.keysAddress() + end, keys.bytes());
       }
-      if (offsets != null && keys.offsets() != null) {
-        long from = keys.offsets().memoryAddress();
-        long to = offsets.memoryAddress();
-        for (int r = 0; r <= chunk.rows; r++) {
-          MemoryUtil.putInt(
-              to + ((long) (row + r) << 2), (int) end + MemoryUtil.getInt(from + ((long) r << 2)));
+      if (variable) {
+        long from = keys.offsetsAddress();
+        long to = merged.offsetsAddress() + ((long) row << 2);
+        for (long at = 0; at <= (long) chunk.rows << 2; at += 4) {
+          MemoryUtil.putInt(to + at, (int) end + MemoryUtil.getInt(from + at));
         }
       }
       end += keys.bytes();
       row += chunk.rows;
     }
-    return new KeyBlock(target, offsets, bytes);
+    return merged;
   }
 
   int rows() {

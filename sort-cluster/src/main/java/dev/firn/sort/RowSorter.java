@@ -297,10 +297,9 @@ public final class RowSorter implements AutoCloseable {
         MemoryUtil.putInt(at, c << 16 | row);
         at += 4;
       }
-      KeyBlock block = chunk.keys();
-      keyAddresses[c] = block.bytes() == 0 ? 0 : block.keys().memoryAddress();
-      if (block.offsets() != null) {
-        offsetAddresses[c] = block.offsets().memoryAddress();
+      keyAddresses[c] = chunk.keys().keysAddress();
+      if (keys.variable()) {
+        offsetAddresses[c] = chunk.keys().offsetsAddress();
       }
     }
     int count = Math.toIntExact(rows);

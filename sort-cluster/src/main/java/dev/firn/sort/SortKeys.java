@@ -4,7 +4,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.FieldVector;
@@ -187,17 +186,12 @@ public final class SortKeys {
 
   /** The keys of rows of a batch in memory of the allocator; the caller closes them. */
   KeyBlock encode(Encoding encoding, BufferAllocator allocator) {
-    ArrowBuf offsets = variable ? allocator.buffer((encoding.count() + 1L) << 2) : null;
+    KeyBlock block = KeyBlock.allocate(encoding.count(), encoding.bytes(), variable, allocator);
     try {
-      ArrowBuf keys = allocator.buffer(encoding.bytes());
-      encoding.write(
-          encoding.bytes() == 0 ? 0 : keys.memoryAddress(),
-          offsets == null ? 0 : offsets.memoryAddress());
-      return new KeyBlock(keys, offsets, encoding.bytes());
+      encoding.write(block.keysAddress(), block.offsetsAddress());
+      return block;
     } catch (Throwable failure) {
-      if (offsets != null) {
-        offsets.close();
-      }
+      block.close();
       throw failure;
     }
   }
@@ -323,6 +317,19 @@ public final class SortKeys {
         }
         part.column.write(leaf.vector, rows, leaf.nulls, count, cursors, scratch);
       }
+      assert endAsMeasured(keys, cursors);
+    }
+
+    private boolean endAsMeasured(long keys, long[] cursors) {
+      long end = keys;
+      for (int i = 0; i < count; i++) {
+        end += lengths == null ? fixedBytes : lengths[i];
+        if (cursors[i] != end) {
+          throw new AssertionError(
+              "key of row " + rows[i] + " ends " + (cursors[i] - end) + " off");
+        }
+      }
+      return true;
     }
 
     /** A null is 0 or 2 beside 1, whatever the direction (O1). */

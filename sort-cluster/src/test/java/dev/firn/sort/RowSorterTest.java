@@ -8,6 +8,7 @@ import dev.firn.sort.PhysicalRows.Row;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.apache.arrow.memory.BufferAllocator;
@@ -179,6 +180,45 @@ class RowSorterTest {
   }
 
   @Test
+  void aBatchOfMoreRowsThanAChunkHasComesBackWhole() throws IOException {
+    Schema schema =
+        new Schema(
+            Types.NestedField.optional(1, "n", Types.IntegerType.get()),
+            Types.NestedField.required(2, "i", Types.LongType.get()));
+    List<Key> keys = List.of(Key.random(schema, "n", random));
+    List<Row> rows = new RandomRows(random).rows(schema, 150_000);
+    List<Row> expected = new ArrayList<>();
+    List<Row> sorted = new ArrayList<>();
+    try (RowSorter sorter =
+        RowSorter.inMemory(schema, Orders.order(schema, keys), allocator, PLENTY)) {
+      add(sorter, schema, rows, expected, 2);
+      add(sorter, schema, rows, expected, 0);
+      sorter.drain(100_000, batch -> sorted.addAll(PhysicalRows.rows(schema, batch)));
+    }
+    expected.sort(Orders.comparator(schema, keys));
+    assertThat(sorted.equals(expected))
+        .as("rerun with -Dfirn.test.seed=" + seed + ", order " + keys)
+        .isTrue();
+  }
+
+  @Test
+  void keysThatPartOneByOneNeedNoDeepStack() throws IOException {
+    Schema schema = new Schema(Types.NestedField.required(1, "s", Types.StringType.get()));
+    SortOrder order = SortOrder.builderFor(schema).asc("s").build();
+    List<Row> rows = new ArrayList<>();
+    for (int length = 8000; length >= 0; length -= 2) {
+      rows.add(new Row(new Object[] {"a".repeat(length)}));
+    }
+    List<Row> sorted = new ArrayList<>();
+    try (RowSorter sorter = RowSorter.inMemory(schema, order, allocator, PLENTY)) {
+      add(sorter, schema, rows, new ArrayList<>(), 2);
+      sorter.drain(1000, batch -> sorted.addAll(PhysicalRows.rows(schema, batch)));
+    }
+    Collections.reverse(rows);
+    assertThat(sorted.equals(rows)).isTrue();
+  }
+
+  @Test
   void unsortedOrderKeepsTheInputOrder() throws IOException {
     Schema schema = everything();
     List<Row> expected = new ArrayList<>();
@@ -222,7 +262,7 @@ class RowSorterTest {
           });
     }
     assertThat(sizes).hasSizeBetween(6, 8).allMatch(size -> size < 11);
-    java.util.Collections.reverse(rows);
+    Collections.reverse(rows);
     assertThat(sorted).isEqualTo(rows);
   }
 
