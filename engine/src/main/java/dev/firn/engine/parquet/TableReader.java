@@ -1,0 +1,238 @@
+package dev.firn.engine.parquet;
+
+import dev.firn.deletes.DeleteSource;
+import dev.firn.io.RangeReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.iceberg.ContentFile;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.MetadataColumns;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.io.FileIO;
+import org.apache.iceberg.mapping.NameMapping;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the data files and delete files of a table by row group, in the physical layout.
+ *
+ * <p>Thread-safe. To be closed after everything it opened; the FileIO, the range reader and the
+ * allocator are the caller's.
+ */
+public final class TableReader implements DeleteSource, AutoCloseable {
+  private final FileIO io;
+  private final Schema table;
+  private final Map<Integer, PartitionSpec> specs;
+  private final @Nullable NameMapping mapping;
+  private final RangeReader ranges;
+  private final BufferAllocator allocator;
+  private final Path scratch;
+  private final int batchRows;
+  private final NativeMemory nativeMemory = new NativeMemory();
+  private boolean closed = false;
+
+  /**
+   * @param table the schema the run was planned with (S1)
+   * @param mapping for files without field ids, or null if the table has none (S8)
+   * @param allocator for the batches of deletes and keys; not null-safe to close before this
+   * @param scratch an existing directory for views of row groups, better in memory
+   * @param batchRows rows of a batch at most
+   */
+  public TableReader(
+      FileIO io,
+      Schema table,
+      Map<Integer, PartitionSpec> specs,
+      @Nullable NameMapping mapping,
+      RangeReader ranges,
+      BufferAllocator allocator,
+      Path scratch,
+      int batchRows) {
+    if (batchRows <= 0) {
+      throw new IllegalArgumentException("batchRows must be positive but was " + batchRows);
+    }
+    this.io = io;
+    this.table = table;
+    this.specs = Map.copyOf(specs);
+    this.mapping = mapping;
+    this.ranges = ranges;
+    this.allocator = allocator;
+    this.scratch = scratch;
+    this.batchRows = batchRows;
+  }
+
+  /**
+   * Opens a data file to read {@code columns}, which can include the two columns of row lineage
+   * (L2). Reads its footer.
+   *
+   * @throws UnsupportedFileException if the file, or a column of it, cannot be read
+   * @throws CorruptFileException if the file is not what the table's metadata says
+   */
+  public SourceFile open(FileScanTask task, Schema columns) throws IOException {
+    return open(task, columns, true);
+  }
+
+  private SourceFile open(FileScanTask task, Schema columns, boolean keepRequired)
+      throws IOException {
+    DataFile file = task.file();
+    checkParquet(file);
+    ParquetFooter footer = ParquetFooter.read(ranges, file.location(), file.fileSizeInBytes());
+    FileField root = footer.schema();
+    if (!root.anyId()) {
+      if (mapping != null) {
+        root.map(mapping);
+      } else {
+        root.numberColumns();
+      }
+    }
+    PartitionSpec spec = specs.getOrDefault(file.specId(), task.spec());
+    Projection.FileFacts facts =
+        new Projection.FileFacts(
+            file.location(),
+            Projection.constants(spec, file.partition()),
+            file.firstRowId(),
+            file.dataSequenceNumber());
+    Projection projection = Projection.of(root, columns, table, facts, keepRequired);
+    return sourceFile(footer, root, projection, columns, file);
+  }
+
+  private SourceFile sourceFile(
+      ParquetFooter footer,
+      FileField root,
+      Projection projection,
+      Schema columns,
+      ContentFile<?> file) {
+    return new SourceFile(
+        footer,
+        ViewSchema.of(root),
+        projection,
+        PhysicalLayout.of(columns),
+        file.recordCount(),
+        ranges,
+        scratch,
+        batchRows,
+        nativeMemory);
+  }
+
+  private static void checkParquet(ContentFile<?> file) {
+    if (file.format() != FileFormat.PARQUET) {
+      throw new UnsupportedFileException(
+          "Cannot read "
+              + file.location()
+              + ": data files in "
+              + file.format()
+              + " are not supported yet. Nothing was changed.");
+    }
+    checkPlain(file);
+  }
+
+  private static void checkPlain(ContentFile<?> file) {
+    if (file.keyMetadata() != null) {
+      throw new UnsupportedFileException(
+          "Cannot read " + file.location() + ": it is encrypted. Nothing was changed.");
+    }
+  }
+
+  @Override
+  public void readKeys(FileScanTask task, Schema columns, Batches batches) throws IOException {
+    try (SourceFile file = open(task, columns, false)) {
+      readAll(file, batches);
+    }
+  }
+
+  @Override
+  public void readDeletes(DeleteFile file, Schema columns, Batches batches) throws IOException {
+    checkPlain(file);
+    if (file.format() != FileFormat.PARQUET) {
+      new GenericDeletes(io, table, batchRows).read(file, columns, allocator, batches);
+      return;
+    }
+    ParquetFooter footer = ParquetFooter.read(ranges, file.location(), file.fileSizeInBytes());
+    FileField root = footer.schema();
+    if (!root.anyId()) {
+      identifyDeletes(root, file);
+    }
+    Projection projection =
+        Projection.of(root, columns, table, Projection.FileFacts.ofDeletes(file.location()), false);
+    try (SourceFile source = sourceFile(footer, root, projection, columns, file)) {
+      readAll(source, batches);
+    }
+  }
+
+  /** Position deletes have the same two columns in every table; other files need their ids. */
+  private void identifyDeletes(FileField root, DeleteFile file) {
+    if (file.content() == org.apache.iceberg.FileContent.POSITION_DELETES) {
+      for (FileField column : root.children) {
+        if (column.path.equals(MetadataColumns.DELETE_FILE_PATH.name())) {
+          column.id = MetadataColumns.DELETE_FILE_PATH.fieldId();
+        } else if (column.path.equals(MetadataColumns.DELETE_FILE_POS.name())) {
+          column.id = MetadataColumns.DELETE_FILE_POS.fieldId();
+        }
+      }
+    } else if (mapping != null) {
+      root.map(mapping);
+    } else {
+      throw new UnsupportedFileException(
+          "Cannot read equality delete file "
+              + file.location()
+              + ": its columns have no field ids and the table has no schema.name-mapping.default."
+              + " Nothing was changed.");
+    }
+  }
+
+  private void readAll(SourceFile file, Batches batches) throws IOException {
+    for (SourceFile.RowGroup group : file.rowGroups()) {
+      try (RowBatches rows = file.read(group, allocator)) {
+        while (rows.next()) {
+          batches.accept(rows.batch(), rows.firstPosition());
+        }
+      }
+    }
+  }
+
+  @Override
+  public byte[] readDeletionVector(DeleteFile vector) throws IOException {
+    checkPlain(vector);
+    Long offset = vector.contentOffset();
+    Long size = vector.contentSizeInBytes();
+    if (offset == null || size == null) {
+      throw new CorruptFileException(
+          "Cannot read deletion vector "
+              + vector.location()
+              + ": the table's metadata gives no offset and size of it. Nothing was changed.");
+    }
+    if (offset < 0 || size < 0 || size > Integer.MAX_VALUE - 8) {
+      throw new CorruptFileException(
+          "Cannot read deletion vector "
+              + vector.location()
+              + ": the table's metadata puts it at offset "
+              + offset
+              + " with "
+              + size
+              + " bytes. Nothing was changed.");
+    }
+    return ranges.read(vector.location(), vector.fileSizeInBytes(), offset, size.intValue());
+  }
+
+  /** The most bytes that the native decoder held at once so far. Batches share them. */
+  public long nativeBytesPeak() {
+    return nativeMemory.bytesPeak();
+  }
+
+  /** The bytes that the native decoder holds now. */
+  public long nativeBytes() {
+    return nativeMemory.bytes();
+  }
+
+  @Override
+  public synchronized void close() {
+    if (!closed) {
+      closed = true;
+      nativeMemory.close();
+    }
+  }
+}

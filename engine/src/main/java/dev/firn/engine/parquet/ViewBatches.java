@@ -1,0 +1,200 @@
+package dev.firn.engine.parquet;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import org.apache.arrow.dataset.file.FileFormat;
+import org.apache.arrow.dataset.file.FileSystemDatasetFactory;
+import org.apache.arrow.dataset.jni.NativeMemoryPool;
+import org.apache.arrow.dataset.scanner.ScanOptions;
+import org.apache.arrow.dataset.scanner.Scanner;
+import org.apache.arrow.dataset.source.Dataset;
+import org.apache.arrow.dataset.source.DatasetFactory;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.ipc.ArrowReader;
+import org.jspecify.annotations.Nullable;
+
+/** The batches of one view. */
+final class ViewBatches implements RowBatches {
+  /* Arrow decodes the whole row group and then cuts it. Cutting it here instead costs no copy, for
+  its interface to Java copies every batch whose rows are not the first of what it decoded. */
+  private static final int ROWS_AT_ONCE_MAX = 1 << 30;
+
+  private final SourceFile source;
+  private final SourceFile.RowGroup group;
+  private final @Nullable ArrowReader reader;
+  private final VectorSchemaRoot batch;
+  private final Deque<AutoCloseable> open = new ArrayDeque<>();
+
+  /** Rows of the row group in the batches before the decoded rows. */
+  private long rowsBefore = 0;
+
+  private int decodedRows = 0;
+  private int nextRow = 0;
+  private long firstPosition;
+  private boolean closed = false;
+
+  ViewBatches(
+      SourceFile source, SourceFile.RowGroup group, @Nullable Path view, BufferAllocator allocator)
+      throws IOException {
+    this.source = source;
+    this.group = group;
+    this.firstPosition = group.firstPosition();
+    try {
+      this.reader = view == null ? null : open(view, allocator);
+      this.batch = VectorSchemaRoot.create(source.layout(), allocator);
+      open.push(batch);
+    } catch (Throwable failure) {
+      closeAll(failure);
+      throw failure;
+    }
+    if (view != null) {
+      open.addLast(() -> Files.deleteIfExists(view));
+    }
+  }
+
+  private ArrowReader open(Path view, BufferAllocator allocator) {
+    try {
+      NativeMemoryPool pool = source.nativeMemory().pool();
+      String uri = view.toUri().toString();
+      DatasetFactory factory =
+          new FileSystemDatasetFactory(allocator, pool, FileFormat.PARQUET, uri);
+      open.push(factory);
+      Dataset dataset = factory.finish();
+      open.push(dataset);
+      Scanner scanner = dataset.newScan(new ScanOptions(Math.min(group.rows(), ROWS_AT_ONCE_MAX)));
+      open.push(scanner);
+      ArrowReader batches = scanner.scanBatches();
+      open.push(batches);
+      return batches;
+    } catch (RuntimeException failure) {
+      throw undecodable(failure);
+    }
+  }
+
+  private CorruptFileException undecodable(Throwable cause) {
+    return new CorruptFileException(
+        "Cannot decode row group "
+            + group.ordinal()
+            + " of "
+            + source.location()
+            + ": "
+            + cause.getMessage()
+            + ". Nothing was changed.",
+        cause);
+  }
+
+  @Override
+  public boolean next() throws IOException {
+    if (nextRow == decodedRows && !decode()) {
+      return false;
+    }
+    int length = Math.min(source.batchRows(), decodedRows - nextRow);
+    firstPosition = group.firstPosition() + rowsBefore + nextRow;
+    List<Projection.Column> columns = source.projection().columns;
+    for (int i = 0; i < columns.size(); i++) {
+      Projection.Column column = columns.get(i);
+      FieldVector target = batch.getVector(i);
+      FieldVector from =
+          column.source() == null || reader == null
+              ? null
+              : reader.getVectorSchemaRoot().getVector(column.source().viewIndex);
+      try {
+        column.reading().readAt(firstPosition, from, nextRow, length, target);
+        column.reading().checkNulls(length, target, null);
+      } catch (ArithmeticException unfit) {
+        throw new CorruptFileException(
+            "Cannot read "
+                + source.location()
+                + ", positions "
+                + firstPosition
+                + " to "
+                + (firstPosition + length - 1)
+                + ": "
+                + unfit.getMessage()
+                + ". Nothing was changed.",
+            unfit);
+      }
+    }
+    batch.setRowCount(length);
+    nextRow += length;
+    return true;
+  }
+
+  /** Decodes more rows; false when there are no more, having checked that none are missing. */
+  private boolean decode() throws IOException {
+    rowsBefore += decodedRows;
+    decodedRows = 0;
+    nextRow = 0;
+    if (reader == null) {
+      decodedRows = (int) Math.min(group.rows() - rowsBefore, ROWS_AT_ONCE_MAX);
+      return decodedRows > 0;
+    }
+    try {
+      while (decodedRows == 0 && reader.loadNextBatch()) {
+        decodedRows = reader.getVectorSchemaRoot().getRowCount();
+      }
+    } catch (RuntimeException failure) {
+      throw undecodable(failure);
+    }
+    long decoded = rowsBefore + decodedRows;
+    if (decoded > group.rows() || decodedRows == 0 && decoded < group.rows()) {
+      throw ParquetFooter.corrupt(
+          source.location(),
+          "row group "
+              + group.ordinal()
+              + " holds "
+              + decoded
+              + " rows, its footer says "
+              + group.rows());
+    }
+    return decodedRows > 0;
+  }
+
+  @Override
+  public VectorSchemaRoot batch() {
+    return batch;
+  }
+
+  @Override
+  public long firstPosition() {
+    return firstPosition;
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (!closed) {
+      closed = true;
+      Throwable failure = closeAll(null);
+      if (failure instanceof IOException e) {
+        throw e;
+      } else if (failure instanceof RuntimeException e) {
+        throw e;
+      } else if (failure != null) {
+        throw new IllegalStateException("Cannot close a view of " + source.location(), failure);
+      }
+    }
+  }
+
+  private @Nullable Throwable closeAll(@Nullable Throwable first) {
+    Throwable failure = first;
+    for (AutoCloseable resource : open) {
+      try {
+        resource.close();
+      } catch (Exception e) {
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    open.clear();
+    return failure;
+  }
+}
