@@ -92,6 +92,7 @@ public final class DataFileOutput implements AutoCloseable {
   private final List<String> locations = new ArrayList<>();
   private @Nullable StructLikeWrapper partition; // null before the first of a partitioned spec
   private @Nullable ParquetDataFile current; // null between files
+  private @Nullable StructLikeWrapper currentPartition; // of the current file
   private long rowsWritten;
   private long finishedBytes;
   private long stepRowsMax;
@@ -176,6 +177,10 @@ public final class DataFileOutput implements AutoCloseable {
   }
 
   private static void refuseUnsupported(Table table, Schema columns) {
+    if (columns.columns().isEmpty()) {
+      throw new UnsupportedTableException(
+          "Cannot write table " + table.name() + ": it has no columns. Nothing was written");
+    }
     for (NestedField field : TypeUtil.indexById(columns.asStruct()).values()) {
       Type.TypeID id = field.type().typeId();
       if (id == Type.TypeID.VARIANT
@@ -229,21 +234,19 @@ public final class DataFileOutput implements AutoCloseable {
   }
 
   /**
-   * Says to which partition the following rows belong. Ends the current file if it is another one.
-   * Not needed for a spec without partition fields.
+   * Says to which partition the following rows belong. Rows of another partition than the rows
+   * before begin a file. Not needed for a spec without partition fields.
    *
    * @param partition a tuple of the spec; copied
    */
-  public void partition(StructLike partition) throws IOException {
+  public void partition(StructLike partition) {
     ensureOpen();
     StructLikeWrapper next =
         StructLikeWrapper.forType(options.spec().partitionType())
             .set(StructLikeUtil.copy(partition));
-    if (next.equals(this.partition)) {
-      return;
+    if (!next.equals(this.partition)) {
+      this.partition = next;
     }
-    guarded(this::finishFile);
-    this.partition = next;
   }
 
   /**
@@ -328,17 +331,21 @@ public final class DataFileOutput implements AutoCloseable {
     return to;
   }
 
-  private ParquetDataFile current() {
+  private ParquetDataFile current() throws IOException {
+    if (currentPartition != partition) {
+      finishFile();
+    }
     if (current == null) {
       EncryptedOutputFile file =
           options.spec().isUnpartitioned()
               ? files.newOutputFile()
-              : files.newOutputFile(options.spec(), tuple());
+              : files.newOutputFile(options.spec(), tupleOf(partition));
       if (file.keyMetadata() != null && file.keyMetadata().buffer() != null) {
         throw new UnsupportedTableException(
             "Cannot write table " + table.name() + ": it is encrypted. Nothing was written");
       }
       locations.add(file.encryptingOutputFile().location());
+      currentPartition = partition;
       current = new ParquetDataFile(file, type, leaves, leafSchemas, settings, compressors, ratios);
       rolling.startFile();
       beginRowGroup();
@@ -346,11 +353,11 @@ public final class DataFileOutput implements AutoCloseable {
     return current;
   }
 
-  private StructLike tuple() {
-    if (partition == null) {
+  private StructLike tupleOf(@Nullable StructLikeWrapper wrapped) {
+    if (wrapped == null) {
       throw new IllegalStateException("No partition was named for spec " + options.spec());
     }
-    return partition.get();
+    return wrapped.get();
   }
 
   private long bytesLeft(ParquetDataFile file) {
@@ -450,7 +457,7 @@ public final class DataFileOutput implements AutoCloseable {
             .withMetrics(file.metrics(metricsConfig))
             .withSplitOffsets(ParquetUtil.getSplitOffsets(file.footer()));
     if (options.spec().isPartitioned()) {
-      built.withPartition(tuple());
+      built.withPartition(tupleOf(currentPartition));
     }
     Integer sortOrderId = options.sortOrderId();
     if (sortOrderId != null && sortOrderId > 0) {
