@@ -49,7 +49,9 @@ final class Compressors implements AutoCloseable {
               "Cannot write Parquet with write.parquet.compression-codec "
                   + codec.name().toLowerCase(Locale.ROOT)
                   + ": "
-                  + failure.getMessage()
+                  + (failure instanceof LinkageError
+                      ? "the codec is not on board"
+                      : failure.getMessage())
                   + ". Nothing was written; set another codec on the table");
       unsupported.initCause(failure);
       throw unsupported;

@@ -1,5 +1,7 @@
 package dev.firn.engine.parquet;
 
+import dev.firn.testdata.LocalFileIO;
+import dev.firn.testdata.TableBuilder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -14,7 +16,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.FileFormat;
@@ -27,7 +28,6 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.data.parquet.GenericParquetReaders;
 import org.apache.iceberg.data.parquet.GenericParquetWriter;
-import org.apache.iceberg.hadoop.HadoopTables;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.io.FileAppender;
 import org.apache.iceberg.io.OutputFile;
@@ -44,19 +44,21 @@ final class ParquetFixture {
     this.directory = directory;
   }
 
-  Table table(Schema schema, PartitionSpec spec, Map<String, String> properties) {
-    Map<String, String> all = new java.util.HashMap<>(properties);
-    all.putIfAbsent("format-version", "3");
-    return new HadoopTables(new Configuration(false))
-        .create(schema, spec, all, directory.resolve("t-" + UUID.randomUUID()).toString());
+  /** A table of format v3, unpartitioned. */
+  Table table(Schema schema, Map<String, String> properties) {
+    TableBuilder builder = builder().schema(schema);
+    properties.forEach(builder::property);
+    return builder.create();
+  }
+
+  TableBuilder builder() {
+    return TableBuilder.at(directory.resolve("t-" + UUID.randomUUID()))
+        .formatVersion(3)
+        .property("write.parquet.compression-codec", "zstd");
   }
 
   static String path(DataFile file) {
-    return localPath(file.location());
-  }
-
-  private static String localPath(String location) {
-    return location.startsWith("file:") ? location.substring(5).replaceFirst("^/+", "/") : location;
+    return LocalFileIO.path(file.location()).toString();
   }
 
   /** The rows as Iceberg's generic reader has them. */
