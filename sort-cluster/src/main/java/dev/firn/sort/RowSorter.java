@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
@@ -34,6 +35,7 @@ public final class RowSorter implements AutoCloseable {
 
   private enum State {
     ADDING,
+    FAILED,
     DRAINED,
     CLOSED
   }
@@ -99,7 +101,7 @@ public final class RowSorter implements AutoCloseable {
    *     the sorter can only be closed
    */
   public void add(VectorSchemaRoot batch, long[] live, int liveRows) {
-    checkState(State.ADDING);
+    checkAdding();
     int batchRows = batch.getRowCount();
     if (batch.getFieldVectors().size() != width) {
       throw new IllegalArgumentException(
@@ -109,6 +111,7 @@ public final class RowSorter implements AutoCloseable {
       throw new IllegalArgumentException(
           "live has " + live.length + " words for " + batchRows + " rows");
     }
+    int[] selected = VectorGather.liveRows(live, liveRows, batchRows);
     if (liveRows == 0) {
       return;
     }
@@ -116,9 +119,9 @@ public final class RowSorter implements AutoCloseable {
       throw new IllegalStateException(
           "Cannot sort more than " + Integer.MAX_VALUE + " rows at once. Make smaller groups.");
     }
-    int[] selected = VectorGather.liveRows(live, liveRows, batchRows);
     int count = liveRows;
     ColumnGather[] columns = VectorGather.columnsOf(List.of(batch.getFieldVectors()));
+    state = State.FAILED; // until all rows of the batch are in: with some it must not be drained
     try {
       for (int from = 0; from < count; from += RowChunk.ROWS_MAX) {
         int to = Math.min(count, from + RowChunk.ROWS_MAX);
@@ -127,10 +130,10 @@ public final class RowSorter implements AutoCloseable {
     } catch (OutOfMemoryException e) {
       throw outOfMemory(bytes(columns, selected), count, e);
     }
-    long needed = memory.getAllocatedMemory() + reserve(rows);
-    if (needed > memoryBytesMax) {
+    if (memory.getAllocatedMemory() + reserve(rows) > memoryBytesMax) {
       throw outOfMemory(0, 0, null);
     }
+    state = State.ADDING;
   }
 
   private void addRows(VectorSchemaRoot batch, ColumnGather[] columns, int[] selected) {
@@ -253,7 +256,7 @@ public final class RowSorter implements AutoCloseable {
    * @throws SortMemoryException if the limit does not let a batch be made
    */
   public void drain(int batchRows, RowSink sink) throws IOException {
-    checkState(State.ADDING);
+    checkAdding();
     if (batchRows <= 0) {
       throw new IllegalArgumentException("batchRows must be positive but was " + batchRows);
     }
@@ -365,10 +368,10 @@ public final class RowSorter implements AutoCloseable {
     return most;
   }
 
-  private void checkState(State wanted) {
-    if (state != wanted) {
+  private void checkAdding() {
+    if (state != State.ADDING) {
       throw new IllegalStateException(
-          "The sorter is " + (state == State.CLOSED ? "closed" : "drained"));
+          "The sorter takes no call but close: it is " + state.name().toLowerCase(Locale.ROOT));
     }
   }
 
