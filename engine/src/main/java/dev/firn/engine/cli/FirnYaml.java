@@ -154,7 +154,7 @@ record FirnYaml(
 
     private String scalar(String path) throws IOException {
       JsonToken token = parser.currentToken();
-      if (token == JsonToken.VALUE_NULL) {
+      if (token == JsonToken.VALUE_NULL || parser.getText().isEmpty()) {
         throw refused("'" + path + "' has no value");
       }
       if (!token.isScalarValue() || parser.isCurrentAlias()) {

@@ -178,7 +178,8 @@ final class WherePredicate {
   private Expression compare(Operation operation, NestedField field, Literal<?> literal) {
     String name = columns.nameOf(field);
     Expression compared = Expressions.predicate(operation, name, (Literal<Object>) literal);
-    return operation == Operation.NOT_EQ ? notNullAnd(name, compared) : compared;
+    // To Iceberg null is less than any value, other than any, and above what no column can hold.
+    return operation == Operation.EQ ? compared : notNullAnd(name, compared);
   }
 
   private static Expression notNullAnd(String name, Expression expression) {
