@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
-import org.apache.iceberg.FileMetadata;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.PartitionData;
 import org.apache.iceberg.PartitionSpec;
@@ -134,22 +133,6 @@ class GroupDeletesTest {
     try (GroupDeletes deletes = t.open(tasks, task -> List.of(planned), TableInMemory.NO_LIMIT)) {
       assertThat(deletes.deletedRows(tasks.get(0)).count()).isZero();
       assertThat(deletes.deletedRows(tasks.get(1)).count()).isEqualTo(1);
-    }
-  }
-
-  @Test
-  void d02OnePathTwiceInTheGroupIsTwoFiles() throws IOException {
-    unpartitioned(2);
-    DataFile first = ids(1, 2);
-    t.append(first);
-    t.delete(t.positions(NONE, null, first.location(), 0L));
-    t.table.newFastAppend().appendFile(first).commit();
-    List<FileScanTask> tasks = new ArrayList<>(t.tasks());
-    tasks.sort(java.util.Comparator.comparing(task -> task.file().dataSequenceNumber()));
-    assertThat(tasks).hasSize(2);
-    try (GroupDeletes deletes = t.open(tasks)) {
-      assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
-      assertThat(deletes.deletedRows(tasks.get(1)).count()).isZero();
     }
   }
 
@@ -576,42 +559,6 @@ class GroupDeletesTest {
             odd + "x",
             4L));
     assertThat(t.deleted()).containsEntry(odd, List.of(3L));
-  }
-
-  @Test
-  void d24FileScopedPositionFileReachesOnlyItsFile() throws IOException {
-    unpartitioned(2);
-    DataFile a = ids(1, 2);
-    DataFile b = ids(1, 2);
-    t.append(a, b);
-    DeleteFile scoped =
-        FileMetadata.deleteFileBuilder(NONE)
-            .copy(t.positions(NONE, null, a.location(), 0L, b.location(), 1L))
-            .withReferencedDataFile(a.location())
-            .build();
-    t.delete(scoped);
-    assertThat(t.deleted())
-        .containsEntry(a.location(), List.of(0L))
-        .containsEntry(b.location(), List.of());
-  }
-
-  @Test
-  void d25PositionsAreOrdinalsOfTheFileHoweverItsKeysAreBatched() throws IOException {
-    unpartitioned(2);
-    Integer[] many = new Integer[5000];
-    for (int i = 0; i < many.length; i++) {
-      many[i] = i;
-    }
-    DataFile file = ids(many);
-    t.append(file);
-    t.delete(t.positions(NONE, null, file.location(), 1023L, file.location(), 4999L));
-    t.delete(deleteIds(0, 1023, 1024, 4096, 4998));
-    for (int batchRows : new int[] {1, 63, 64, 1000, 1024, 1025, 4096, 5000}) {
-      t.rows.batchRows = batchRows;
-      assertThat(t.deleted())
-          .as("batches of " + batchRows)
-          .containsEntry(file.location(), List.of(0L, 1023L, 1024L, 4096L, 4998L, 4999L));
-    }
   }
 
   @Test

@@ -5,11 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.firn.io.FaultProxy.Answer;
 import dev.firn.io.RangeReader.Range;
-import dev.firn.testdata.CountingFileIO;
-import dev.firn.testdata.LocalFileIO;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -55,20 +52,6 @@ class StreamRangeReaderTest {
       assertThat(io.openMost.get()).isLessThanOrEqualTo(StreamSource.LANES_MAX);
       assertThat(reader.bytesRead()).isEqualTo(FILE.length);
       assertThat(reader.requests()).isEqualTo(8);
-    }
-  }
-
-  @Test
-  void anyFileIoIsReadOnceAndLeftClosed() throws Exception {
-    String location = LocalFileIO.location(Files.write(targets.resolve("a file"), FILE));
-    CountingFileIO io = new CountingFileIO(new LocalFileIO());
-    List<Range> ranges = List.of(new Range(4, 20_000_000, 0), new Range(25_000_000, 9, 20_000_000));
-    try (RangeReader reader = RangeReader.over(io, 8)) {
-      assertThat(Bytes.read(reader, location, FILE.length, ranges, targets))
-          .isEqualTo(Bytes.expected(FILE, ranges));
-      assertThat(io.openStreams()).isEmpty();
-      assertThat(io.opens()).isLessThanOrEqualTo(StreamSource.LANES_MAX);
-      assertThat(io.bytesRead()).isEqualTo(20_000_009).isEqualTo(reader.bytesRead());
     }
   }
 

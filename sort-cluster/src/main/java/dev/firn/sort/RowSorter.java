@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
@@ -35,7 +34,6 @@ public final class RowSorter implements AutoCloseable {
 
   private enum State {
     ADDING,
-    FAILED,
     DRAINED,
     CLOSED
   }
@@ -101,7 +99,7 @@ public final class RowSorter implements AutoCloseable {
    *     the sorter can only be closed
    */
   public void add(VectorSchemaRoot batch, long[] live, int liveRows) {
-    checkAdding();
+    checkState(State.ADDING);
     int batchRows = batch.getRowCount();
     if (batch.getFieldVectors().size() != width) {
       throw new IllegalArgumentException(
@@ -111,7 +109,6 @@ public final class RowSorter implements AutoCloseable {
       throw new IllegalArgumentException(
           "live has " + live.length + " words for " + batchRows + " rows");
     }
-    int[] selected = VectorGather.liveRows(live, liveRows, batchRows);
     if (liveRows == 0) {
       return;
     }
@@ -119,9 +116,9 @@ public final class RowSorter implements AutoCloseable {
       throw new IllegalStateException(
           "Cannot sort more than " + Integer.MAX_VALUE + " rows at once. Make smaller groups.");
     }
+    int[] selected = VectorGather.liveRows(live, liveRows, batchRows);
     int count = liveRows;
     ColumnGather[] columns = VectorGather.columnsOf(List.of(batch.getFieldVectors()));
-    state = State.FAILED; // until all rows of the batch are in: with some it must not be drained
     try {
       for (int from = 0; from < count; from += RowChunk.ROWS_MAX) {
         int to = Math.min(count, from + RowChunk.ROWS_MAX);
@@ -130,10 +127,10 @@ public final class RowSorter implements AutoCloseable {
     } catch (OutOfMemoryException e) {
       throw outOfMemory(bytes(columns, selected), count, e);
     }
-    if (memory.getAllocatedMemory() + reserve(rows) > memoryBytesMax) {
+    long needed = memory.getAllocatedMemory() + reserve(rows);
+    if (needed > memoryBytesMax) {
       throw outOfMemory(0, 0, null);
     }
-    state = State.ADDING;
   }
 
   private void addRows(VectorSchemaRoot batch, ColumnGather[] columns, int[] selected) {
@@ -256,7 +253,7 @@ public final class RowSorter implements AutoCloseable {
    * @throws SortMemoryException if the limit does not let a batch be made
    */
   public void drain(int batchRows, RowSink sink) throws IOException {
-    checkAdding();
+    checkState(State.ADDING);
     if (batchRows <= 0) {
       throw new IllegalArgumentException("batchRows must be positive but was " + batchRows);
     }
@@ -368,10 +365,10 @@ public final class RowSorter implements AutoCloseable {
     return most;
   }
 
-  private void checkAdding() {
-    if (state != State.ADDING) {
+  private void checkState(State wanted) {
+    if (state != wanted) {
       throw new IllegalStateException(
-          "The sorter takes no call but close: it is " + state.name().toLowerCase(Locale.ROOT));
+          "The sorter is " + (state == State.CLOSED ? "closed" : "drained"));
     }
   }
 
