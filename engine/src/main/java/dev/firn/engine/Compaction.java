@@ -1,6 +1,58 @@
 package dev.firn.engine;
 
+import dev.firn.commit.CommitBase;
+import dev.firn.commit.CommitCoordinator;
+import dev.firn.commit.CommitOutcome;
+import dev.firn.commit.CommitSettings;
+import dev.firn.commit.DanglingDeletes;
+import dev.firn.commit.LineageBase;
+import dev.firn.engine.CompactionReport.FailureKind;
+import dev.firn.engine.parquet.CorruptFileException;
+import dev.firn.engine.parquet.TableReader;
+import dev.firn.engine.parquet.UnsupportedTableException;
+import dev.firn.io.RangeReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionService;
+import java.util.concurrent.ExecutorCompletionService;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.SnapshotSummary;
 import org.apache.iceberg.Table;
+import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.io.CloseableIterable;
+import org.apache.iceberg.mapping.NameMapping;
+import org.apache.iceberg.mapping.NameMappingParser;
+import org.apache.iceberg.util.PropertyUtil;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A compaction of one table: plans on a pinned snapshot, rewrites file groups, commits them.
@@ -9,9 +61,48 @@ import org.apache.iceberg.Table;
  * threads end with it. The table and its {@code FileIO} stay the caller's.
  */
 public final class Compaction {
+  private static final Logger LOG = LoggerFactory.getLogger(Compaction.class);
+
+  /** How often groups are planned and rewritten anew because others changed their inputs. */
+  private static final int REDO_ROUNDS_MAX = 2;
+
+  /** GETs in flight, over all groups. */
+  private static final int REQUESTS_MAX = 32;
+
+  /** Memory that one group in work needs at least: its row groups in flight, in and out. */
+  private static final long GROUP_BYTES_MIN = 256L << 20;
+
+  private static final Duration UNKNOWN_PATIENCE = Duration.ofSeconds(60);
+  private static final int COMMIT_ATTEMPTS_MAX = 5;
+
+  private static final String NOT_DONE =
+      "Given up, because another group failed: without partial progress it is all or nothing";
+
   private final Table table;
   private final CompactionSettings settings;
   private final CompactionListener listener;
+
+  // What the run has come to so far. Written by the run's own thread alone.
+  private final List<Long> snapshotsCommitted = new ArrayList<>();
+  private final List<CompactionReport.Failure> failures = new ArrayList<>();
+
+  /** Inputs of commits that may or may not have happened: not to be rewritten again (C11). */
+  private final Set<String> inDoubt = new HashSet<>();
+
+  private int groupsPlanned;
+  private int groupsCommitted;
+  private int groupsFailed;
+  private long filesRewritten;
+  private long filesAdded;
+  private long deleteFilesRemoved;
+  private long rowsRead;
+  private long rowsDeleted;
+  private long rowsWritten;
+  private long bytesRead;
+  private long bytesWritten;
+  private long planNanos;
+  private long rewriteNanos;
+  private long commitNanos;
 
   public Compaction(Table table, CompactionSettings settings, CompactionListener listener) {
     this.table = table;
@@ -27,7 +118,88 @@ public final class Compaction {
    *     missing
    */
   public CompactionPlan plan() {
-    throw new UnsupportedOperationException(table.name() + settings + listener);
+    Pin pin = Pin.of(table, settings);
+    if (pin == null) {
+      return new CompactionPlan(
+          table.name(), settings.branch(), null, List.of(), List.of(), List.of());
+    }
+    return plan(pin, true);
+  }
+
+  private CompactionPlan plan(Pin pin, boolean explain) {
+    ExplainingPlanner planner =
+        new ExplainingPlanner(
+            table, settings.filter(), pin.snapshotId(), settings.options(), explain);
+    List<RewriteFileGroup> groups = new ArrayList<>();
+    try (CloseableIterable<RewriteFileGroup> planned = planner.plan().groups()) {
+      planned.forEach(groups::add);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot plan " + table.name() + ": nothing was changed", e);
+    }
+    refuseUnsupported(pin, groups);
+    List<String> partitions = groups.stream().map(group -> partitionPath(pin, group)).toList();
+    List<FileDecision> decisions = explain ? decisions(pin, planner, groups) : List.of();
+    return new CompactionPlan(
+        table.name(), settings.branch(), pin.snapshotId(), groups, partitions, decisions);
+  }
+
+  private List<FileDecision> decisions(
+      Pin pin, ExplainingPlanner planner, List<RewriteFileGroup> groups) {
+    try (CloseableIterable<FileScanTask> all =
+        table.newScan().useSnapshot(pin.snapshotId()).ignoreResiduals().planFiles()) {
+      return planner.decisions(groups, all);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot plan " + table.name() + ": nothing was changed", e);
+    }
+  }
+
+  private static String partitionPath(Pin pin, RewriteFileGroup group) {
+    FileScanTask first = group.fileScanTasks().get(0);
+    boolean one =
+        group.fileScanTasks().stream()
+            .allMatch(
+                task ->
+                    task.file().specId() == first.file().specId()
+                        && task.file().partition().equals(first.file().partition()));
+    return one
+        ? ExplainingPlanner.partitionPath(pin.spec(first.file().specId()), first.file())
+        : "";
+  }
+
+  /** Refuses what cannot be rewritten before any work, and inputs that are live twice (C15). */
+  private void refuseUnsupported(Pin pin, List<RewriteFileGroup> groups) {
+    Set<String> locations = new HashSet<>();
+    for (RewriteFileGroup group : groups) {
+      pin.refuseUnwritable(pin.spec(group.outputSpecId()));
+      for (FileScanTask task : group.fileScanTasks()) {
+        DataFile file = task.file();
+        if (!locations.add(file.location())) {
+          throw new CorruptFileException(
+              "Cannot compact "
+                  + table.name()
+                  + ": data file "
+                  + file.location()
+                  + " is live twice in snapshot "
+                  + pin.snapshotId()
+                  + "; nothing was changed");
+        }
+        refuseEncrypted(file.location(), file.keyMetadata());
+        for (DeleteFile delete : task.deletes()) {
+          refuseEncrypted(delete.location(), delete.keyMetadata());
+        }
+      }
+    }
+  }
+
+  private void refuseEncrypted(String location, java.nio.@Nullable ByteBuffer keyMetadata) {
+    if (keyMetadata != null) {
+      throw new UnsupportedTableException(
+          "Cannot compact "
+              + table.name()
+              + ": "
+              + location
+              + " is encrypted, which is not supported; nothing was changed");
+    }
   }
 
   /**
@@ -39,6 +211,408 @@ public final class Compaction {
    *     missing
    */
   public CompactionReport run() {
-    throw new UnsupportedOperationException(table.name() + settings + listener);
+    long started = System.nanoTime();
+    Long snapshotBefore = null;
+    Set<String> conflicted = Set.of();
+    for (int round = 0; round == 0 || !conflicted.isEmpty(); round++) {
+      if (round > 0) {
+        table.refresh();
+      }
+      Pin pin = pin();
+      if (pin == null) {
+        break;
+      }
+      if (snapshotBefore == null) {
+        snapshotBefore = pin.snapshotId();
+      }
+      long planStarted = System.nanoTime();
+      List<RewriteFileGroup> groups = plan(pin, false).groups();
+      planNanos += System.nanoTime() - planStarted;
+      if (round > 0) {
+        groups = touching(groups, conflicted);
+      } else {
+        groupsPlanned = groups.size();
+        listener.planned(
+            groups.size(),
+            groups.stream().mapToLong(RewriteFileGroup::inputFilesSizeInBytes).sum());
+      }
+      conflicted = groups.isEmpty() ? Set.of() : round(pin, groups, round == REDO_ROUNDS_MAX);
+    }
+    if (settings.removeDanglingDeletes() && snapshotBefore != null) {
+      long commitStarted = System.nanoTime();
+      deleteFilesRemoved += DanglingDeletes.remove(table, settings.branch(), settings.runId());
+      commitNanos += System.nanoTime() - commitStarted;
+    }
+    return report(snapshotBefore, System.nanoTime() - started);
+  }
+
+  /** Pins the branch; files of an upgraded table are given their row ids first (L6). */
+  private @Nullable Pin pin() {
+    Pin pin = Pin.of(table, settings);
+    if (pin != null
+        && pin.formatVersion() >= Pin.LINEAGE_FORMAT_VERSION
+        && LineageBase.ensure(table, settings.branch())) {
+      pin = Pin.of(table, settings);
+    }
+    return pin;
+  }
+
+  /** Groups that hold an input of a group that lost a conflict, and none that is in doubt. */
+  private List<RewriteFileGroup> touching(List<RewriteFileGroup> groups, Set<String> conflicted) {
+    return groups.stream()
+        .filter(group -> holdsAny(group, conflicted) && !holdsAny(group, inDoubt))
+        .toList();
+  }
+
+  private static boolean holdsAny(RewriteFileGroup group, Set<String> locations) {
+    return group.rewrittenFiles().stream().anyMatch(file -> locations.contains(file.location()));
+  }
+
+  /**
+   * Rewrites and commits groups planned on one pin.
+   *
+   * @param last whether conflicts are final
+   * @return inputs of the groups that are to be planned anew
+   */
+  private Set<String> round(Pin pin, List<RewriteFileGroup> groups, boolean last) {
+    MemoryShares memory = MemoryShares.of(settings.memoryBytes());
+    int groupsAtOnce =
+        (int)
+            Math.max(
+                1,
+                Math.min(
+                    Math.min(settings.concurrentGroupsMax(), groups.size()),
+                    Math.min(settings.threads(), memory.totalBytes() / GROUP_BYTES_MIN)));
+    ExecutorService fetchers = Executors.newFixedThreadPool(fetchThreads(), named("firn-fetch"));
+    ExecutorService encoders =
+        Executors.newFixedThreadPool(settings.threads(), named("firn-encode"));
+    ExecutorService workers = Executors.newFixedThreadPool(groupsAtOnce, named("firn-group"));
+    ExplainingPlanner.OutputBand band =
+        ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
+    Path scratch = scratch();
+    try (BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
+        RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
+        TableReader reader =
+            new TableReader(
+                table.io(),
+                pin.schema(),
+                pin.specs(),
+                nameMapping(pin),
+                ranges,
+                allocator,
+                scratch,
+                GroupRewrite.BATCH_ROWS)) {
+      UnprunedDeletes unpruned = UnprunedDeletes.of(table, snapshot(pin));
+      GroupRewrite rewrite =
+          new GroupRewrite(
+              new RunContext(
+                  pin,
+                  settings,
+                  memory,
+                  unpruned::of,
+                  reader,
+                  allocator,
+                  fetchers,
+                  encoders,
+                  band,
+                  groupsAtOnce,
+                  listener));
+      try {
+        return rewriteAndCommit(pin, groups, rewrite, workers, last);
+      } finally {
+        stop(workers);
+        stop(fetchers);
+        stop(encoders);
+      }
+    } finally {
+      deleteScratch(scratch);
+    }
+  }
+
+  private int fetchThreads() {
+    return Math.max(4, settings.threads() * 2);
+  }
+
+  private Snapshot snapshot(Pin pin) {
+    Snapshot snapshot = table.snapshot(pin.snapshotId());
+    if (snapshot == null) {
+      throw new IllegalStateException(
+          "Snapshot " + pin.snapshotId() + " of " + table.name() + " has expired meanwhile");
+    }
+    return snapshot;
+  }
+
+  private static @Nullable NameMapping nameMapping(Pin pin) {
+    String json = pin.table().properties().get(TableProperties.DEFAULT_NAME_MAPPING);
+    return json == null ? null : NameMappingParser.fromJson(json);
+  }
+
+  private record Done(RewriteFileGroup group, GroupRewrite.Result result) {}
+
+  private Set<String> rewriteAndCommit(
+      Pin pin,
+      List<RewriteFileGroup> groups,
+      GroupRewrite rewrite,
+      ExecutorService workers,
+      boolean last) {
+    CommitCoordinator coordinator = coordinator(pin, groups.size());
+    CompletionService<Done> completions = new ExecutorCompletionService<>(workers);
+    Map<Future<Done>, RewriteFileGroup> pending = new HashMap<>();
+    Map<Integer, GroupRewrite.Result> results = new HashMap<>();
+    Set<String> conflicted = new LinkedHashSet<>();
+    AtomicBoolean givenUp = new AtomicBoolean();
+    List<RewriteFileGroup> held = new ArrayList<>();
+    long rewriteStarted = System.nanoTime();
+    for (RewriteFileGroup group : groups) {
+      pending.put(
+          completions.submit(
+              () -> {
+                if (givenUp.get()) {
+                  throw new CancellationException();
+                }
+                return new Done(group, rewrite.rewrite(group));
+              }),
+          group);
+    }
+    while (!pending.isEmpty()) {
+      Future<Done> future = take(completions);
+      RewriteFileGroup group = pending.remove(future);
+      try {
+        Done done = Results.of(future);
+        results.put(group.info().globalIndex(), done.result());
+        if (givenUp.get()) {
+          held.add(group);
+        } else {
+          listener.rewritten(group);
+          if (settings.partialProgress()) {
+            settle(offer(coordinator, group), results, conflicted, last);
+          } else {
+            held.add(group);
+          }
+        }
+      } catch (CancellationException e) {
+        failed(group, FailureKind.OTHER, NOT_DONE);
+      } catch (IOException | RuntimeException | Error e) {
+        LOG.debug("File group {} failed", group.info().globalIndex(), e);
+        failed(group, FailureKinds.of(e), FailureKinds.message(e));
+        givenUp.compareAndSet(false, !settings.partialProgress());
+      }
+      givenUp.compareAndSet(false, coordinator.doomed());
+    }
+    rewriteNanos += System.nanoTime() - rewriteStarted;
+    for (RewriteFileGroup group : held) {
+      if (givenUp.get()) {
+        coordinator.discard(group);
+        failed(group, FailureKind.OTHER, NOT_DONE);
+      } else {
+        settle(offer(coordinator, group), results, conflicted, last);
+      }
+    }
+    settle(commit(coordinator::finish), results, conflicted, last);
+    return conflicted;
+  }
+
+  private CommitCoordinator coordinator(Pin pin, int groups) {
+    int commitsMax = settings.commitsMax();
+    return new CommitCoordinator(
+        table,
+        new CommitBase(
+            pin.snapshotId(),
+            pin.sequenceNumber(),
+            pin.formatVersion(),
+            pin.schema(),
+            settings.branch()),
+        new CommitSettings(
+            settings.runId(),
+            settings.partialProgress() ? (groups + commitsMax - 1) / commitsMax : groups,
+            settings.partialProgress(),
+            settings.failedCommitsMax(),
+            settings.useStartingSequenceNumber(),
+            settings.snapshotProperties(),
+            UNKNOWN_PATIENCE,
+            COMMIT_ATTEMPTS_MAX));
+  }
+
+  /** Offers a finished group; one that must not be committed is removed and counted as failed. */
+  private List<CommitOutcome> offer(CommitCoordinator coordinator, RewriteFileGroup group) {
+    try {
+      return commit(() -> coordinator.offer(group));
+    } catch (IllegalStateException e) {
+      coordinator.discard(group);
+      failed(group, FailureKind.OTHER, FailureKinds.message(e));
+      return List.of();
+    }
+  }
+
+  private List<CommitOutcome> commit(Supplier<List<CommitOutcome>> step) {
+    long started = System.nanoTime();
+    try {
+      return step.get();
+    } finally {
+      commitNanos += System.nanoTime() - started;
+    }
+  }
+
+  /**
+   * Counts what came of commits; conflicted groups are to be planned anew, if not the last time.
+   */
+  private void settle(
+      List<CommitOutcome> outcomes,
+      Map<Integer, GroupRewrite.Result> results,
+      Set<String> conflicted,
+      boolean last) {
+    for (CommitOutcome outcome : outcomes) {
+      if (outcome instanceof CommitOutcome.Committed committed) {
+        committed(committed, results);
+      } else if (outcome instanceof CommitOutcome.Conflicted conflict) {
+        for (RewriteFileGroup group : conflict.groups()) {
+          if (last) {
+            failed(group, FailureKind.CONFLICT, conflict.message());
+          } else {
+            LOG.info(
+                "File group {} is planned anew: {}",
+                group.info().globalIndex(),
+                conflict.message());
+            group.rewrittenFiles().forEach(file -> conflicted.add(file.location()));
+          }
+        }
+      } else if (outcome instanceof CommitOutcome.Unknown unknown) {
+        unknown
+            .groups()
+            .forEach(
+                group -> {
+                  group.rewrittenFiles().forEach(file -> inDoubt.add(file.location()));
+                  failed(
+                      group,
+                      FailureKind.UNKNOWN,
+                      "It is not known whether the commit happened: "
+                          + FailureKinds.message(unknown.cause())
+                          + ". Nothing was deleted; look for firn.run-id="
+                          + settings.runId()
+                          + " in the table's snapshots");
+                });
+      } else if (outcome instanceof CommitOutcome.Failed failed) {
+        failed
+            .groups()
+            .forEach(
+                group ->
+                    failed(
+                        group,
+                        FailureKinds.of(failed.cause()),
+                        FailureKinds.message(failed.cause())));
+      }
+    }
+  }
+
+  private void committed(
+      CommitOutcome.Committed committed, Map<Integer, GroupRewrite.Result> results) {
+    snapshotsCommitted.add(committed.snapshotId());
+    for (RewriteFileGroup group : committed.groups()) {
+      GroupRewrite.Result result = results.get(group.info().globalIndex());
+      groupsCommitted++;
+      filesRewritten += group.inputFileNum();
+      filesAdded += group.addedFiles().size();
+      bytesRead += group.inputFilesSizeInBytes();
+      rowsRead += result.rowsRead();
+      rowsDeleted += result.rowsDeleted();
+      rowsWritten += result.rowsWritten();
+      bytesWritten += result.bytesWritten();
+    }
+    Snapshot snapshot = table.snapshot(committed.snapshotId());
+    if (snapshot != null) {
+      deleteFilesRemoved +=
+          PropertyUtil.propertyAsLong(
+              snapshot.summary(), SnapshotSummary.REMOVED_DELETE_FILES_PROP, 0);
+    }
+    listener.committed(committed.snapshotId(), committed.groups());
+  }
+
+  private void failed(RewriteFileGroup group, FailureKind kind, String message) {
+    groupsFailed++;
+    failures.add(new CompactionReport.Failure(group.info().globalIndex(), kind, message));
+    listener.failed(group, message);
+  }
+
+  private CompactionReport report(@Nullable Long snapshotBefore, long totalNanos) {
+    return new CompactionReport(
+        settings.runId(),
+        table.name(),
+        settings.branch(),
+        snapshotBefore,
+        snapshotsCommitted,
+        new CompactionReport.Groups(groupsPlanned, groupsCommitted, groupsFailed),
+        new CompactionReport.DataFiles(filesRewritten, filesAdded),
+        deleteFilesRemoved,
+        new CompactionReport.Rows(rowsRead, rowsDeleted, rowsWritten),
+        new CompactionReport.Bytes(bytesRead, bytesWritten),
+        new CompactionReport.Seconds(
+            seconds(totalNanos), seconds(planNanos), seconds(rewriteNanos), seconds(commitNanos)),
+        ProcessMemory.peakBytes(),
+        failures);
+  }
+
+  private static double seconds(long nanos) {
+    return Math.round(nanos / 1e6) / 1e3;
+  }
+
+  private Path scratch() {
+    try {
+      return Files.createTempDirectory(settings.scratch(), "firn-" + settings.runId() + "-");
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "Cannot write to the scratch directory "
+              + settings.scratch()
+              + ": nothing was changed; name another with --scratch",
+          e);
+    }
+  }
+
+  private static void deleteScratch(Path scratch) {
+    try (Stream<Path> files = Files.walk(scratch)) {
+      files.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
+    } catch (IOException e) {
+      LOG.warn("Cannot remove scratch directory {}", scratch, e);
+    }
+  }
+
+  private static ThreadFactory named(String prefix) {
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      Thread thread = new Thread(task, prefix + "-" + count.incrementAndGet());
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  private static Future<Done> take(CompletionService<Done> completions) {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return completions.take();
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static void stop(ExecutorService executor) {
+    executor.shutdown();
+    boolean interrupted = false;
+    while (!executor.isTerminated()) {
+      try {
+        executor.awaitTermination(1, TimeUnit.MINUTES);
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

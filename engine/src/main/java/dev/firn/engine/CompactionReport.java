@@ -96,6 +96,11 @@ public record CompactionReport(
       this.exitCode = exitCode;
     }
 
+    /** The kind of a failure, told from what was thrown and its causes. */
+    public static FailureKind of(Throwable failure) {
+      return FailureKinds.of(failure);
+    }
+
     /** Exit code of a run in which nothing was committed and this is the reason. */
     public int exitCode() {
       return exitCode;

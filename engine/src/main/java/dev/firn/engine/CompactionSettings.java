@@ -1,10 +1,11 @@
 package dev.firn.engine;
 
+import dev.firn.commit.CommitSettings;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
-import java.util.regex.Pattern;
 import org.apache.iceberg.SnapshotRef;
 import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.expressions.Expressions;
@@ -41,9 +42,6 @@ public record CompactionSettings(
           "var-length-contribution", "it belongs to z-order, which this run does not do",
           "max-output-size", "it belongs to z-order, which this run does not do");
 
-  private static final Pattern RESERVED_PROPERTY =
-      Pattern.compile("(firn\\.|wap\\.|spark\\.).*|operation|snapshot-id|.*-data-files|total-.*");
-
   public CompactionSettings {
     options = Map.copyOf(options);
     snapshotProperties = Map.copyOf(snapshotProperties);
@@ -58,12 +56,8 @@ public record CompactionSettings(
     }
     options.forEach(CompactionSettings::checkOption);
     checkTogether(options);
-    for (String key : snapshotProperties.keySet()) {
-      if (RESERVED_PROPERTY.matcher(key).matches()) {
-        throw new IllegalArgumentException(
-            "Snapshot property '" + key + "' is reserved: choose another name");
-      }
-    }
+    // Refuses keys that commits set themselves.
+    new CommitSettings(runId, 1, false, 0, true, snapshotProperties, Duration.ZERO, 1);
   }
 
   private static void checkOption(String key, String value) {

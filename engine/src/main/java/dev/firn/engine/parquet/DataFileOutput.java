@@ -1,6 +1,5 @@
 package dev.firn.engine.parquet;
 
-import dev.firn.engine.UnsupportedTableException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,6 +1,5 @@
 package dev.firn.engine.parquet;
 
-import dev.firn.engine.UnsupportedTableException;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;

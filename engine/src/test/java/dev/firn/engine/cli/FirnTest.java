@@ -124,7 +124,7 @@ class FirnTest {
             Failures.codeOf(
                 new RuntimeException(new CommitStateUnknownException(new Exception("x")))))
         .isEqualTo(ExitCode.UNKNOWN);
-    assertThat(Failures.codeOf(new dev.firn.engine.UnsupportedTableException("x")))
+    assertThat(Failures.codeOf(new dev.firn.engine.parquet.UnsupportedTableException("x")))
         .isEqualTo(ExitCode.INPUT);
     assertThat(Failures.codeOf(new OutOfMemoryError("heap"))).isEqualTo(ExitCode.RESOURCES);
     assertThat(

@@ -5,7 +5,6 @@ import static org.apache.iceberg.types.Types.NestedField.required;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.firn.engine.UnsupportedTableException;
 import dev.firn.testdata.FaultyFileIO;
 import dev.firn.testdata.LocalFileIO;
 import dev.firn.testdata.TableBuilder;

@@ -1,0 +1,66 @@
+package dev.firn.engine;
+
+import dev.firn.deletes.CorruptDeleteException;
+import dev.firn.deletes.DeleteIndexTooLargeException;
+import dev.firn.deletes.UnsupportedDeleteException;
+import dev.firn.engine.CompactionReport.FailureKind;
+import dev.firn.engine.parquet.CorruptFileException;
+import dev.firn.engine.parquet.UnsupportedFileException;
+import dev.firn.engine.parquet.UnsupportedTableException;
+import dev.firn.sort.SortMemoryException;
+import java.io.IOException;
+import java.util.Locale;
+import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.iceberg.exceptions.CommitFailedException;
+import org.apache.iceberg.exceptions.CommitStateUnknownException;
+import org.apache.iceberg.exceptions.ValidationException;
+
+/** Tells why a group failed from what was thrown. */
+final class FailureKinds {
+  private static final int CAUSES_MAX = 16;
+
+  private FailureKinds() {}
+
+  static FailureKind of(Throwable failure) {
+    Throwable cause = failure;
+    for (int depth = 0; cause != null && depth < CAUSES_MAX; depth++, cause = cause.getCause()) {
+      if (cause instanceof SortMemoryException
+          || cause instanceof DeleteIndexTooLargeException
+          || cause instanceof OutOfMemoryException
+          || cause instanceof OutOfMemoryError) {
+        return FailureKind.MEMORY;
+      }
+      if (cause instanceof CorruptDeleteException || cause instanceof CorruptFileException) {
+        return FailureKind.CORRUPT;
+      }
+      if (cause instanceof UnsupportedFileException
+          || cause instanceof UnsupportedDeleteException
+          || cause instanceof UnsupportedTableException) {
+        return FailureKind.UNSUPPORTED;
+      }
+      if (cause instanceof CommitStateUnknownException) {
+        return FailureKind.UNKNOWN;
+      }
+      if (cause instanceof ValidationException || cause instanceof CommitFailedException) {
+        return FailureKind.CONFLICT;
+      }
+      if (cause instanceof IOException && diskFull(cause)) {
+        return FailureKind.DISK;
+      }
+    }
+    return FailureKind.OTHER;
+  }
+
+  private static boolean diskFull(Throwable cause) {
+    String message = cause.getMessage();
+    return message != null
+        && (message.toLowerCase(Locale.ROOT).contains("no space left")
+            || message.toLowerCase(Locale.ROOT).contains("quota exceeded"));
+  }
+
+  /** What to print: the message, or the type where there is none. */
+  static String message(Throwable failure) {
+    String message = failure.getMessage();
+    return message == null ? failure.getClass().getSimpleName() : message;
+  }
+}

@@ -1,0 +1,317 @@
+package dev.firn.engine;
+
+import dev.firn.deletes.DeleteLimits;
+import dev.firn.deletes.DeletedRows;
+import dev.firn.deletes.GroupDeletes;
+import dev.firn.engine.parquet.DataFileOutput;
+import dev.firn.engine.parquet.OutputSizes;
+import dev.firn.engine.parquet.RowBatches;
+import dev.firn.sort.RowSorter;
+import dev.firn.sort.SortKeys;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Future;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.SortOrder;
+import org.apache.iceberg.StructLike;
+import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.util.SortOrderUtil;
+import org.apache.iceberg.util.StructLikeMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Rewrites one file group: resolves its deletes, moves its live rows and gives the files written.
+ * Nothing is committed here. Each call has its own memory; instances are thread-safe.
+ */
+final class GroupRewrite {
+  private static final Logger LOG = LoggerFactory.getLogger(GroupRewrite.class);
+
+  /** Rows of a batch on its way from a file to a file. */
+  static final int BATCH_ROWS = 16 * 1024;
+
+  /**
+   * What became of a group.
+   *
+   * @param rowsRead all rows of the inputs, deleted or not
+   * @param bytesWritten sizes of the output files
+   */
+  record Result(long rowsRead, long rowsDeleted, long rowsWritten, long bytesWritten) {}
+
+  private final RunContext run;
+
+  GroupRewrite(RunContext run) {
+    this.run = run;
+  }
+
+  /** Rewrites the group and sets its output files. On failure nothing that was written is left. */
+  Result rewrite(RewriteFileGroup group) throws IOException {
+    long memoryMax = run.allocator().getLimit();
+    try (BufferAllocator memory =
+        run.allocator().newChildAllocator("group-" + group.info().globalIndex(), 0, memoryMax)) {
+      return rewrite(group, memory);
+    }
+  }
+
+  private Result rewrite(RewriteFileGroup group, BufferAllocator memory) throws IOException {
+    List<FileScanTask> tasks = group.fileScanTasks();
+    DeleteLimits limits =
+        new DeleteLimits(run.memory().keyIndexBytes() / Math.max(1, run.groupsAtOnce()));
+    Map<String, DeletedRows> deleted;
+    try (GroupDeletes deletes =
+        GroupDeletes.open(
+            run.pin().specs(),
+            run.pin().schema(),
+            run.pin().table().schemas().values(),
+            tasks,
+            run.deletes(),
+            run.reader(),
+            limits)) {
+      deleted = resolve(deletes, tasks);
+    }
+    long rowsRead = 0;
+    long rowsDeleted = 0;
+    for (FileScanTask task : tasks) {
+      rowsRead += task.file().recordCount();
+      rowsDeleted += deleted.get(task.file().location()).count();
+    }
+    List<DataFile> written = move(group, tasks, deleted, memory);
+    long rowsWritten = written.stream().mapToLong(DataFile::recordCount).sum();
+    if (rowsRead - rowsDeleted != rowsWritten) {
+      discard(written);
+      throw new RowsLostException(
+          "File group "
+              + group.info().globalIndex()
+              + " read "
+              + rowsRead
+              + " rows, found "
+              + rowsDeleted
+              + " deleted and wrote "
+              + rowsWritten
+              + "; it is not committed and its outputs are removed");
+    }
+    group.setOutputFiles(new HashSet<>(written));
+    return new Result(
+        rowsRead,
+        rowsDeleted,
+        rowsWritten,
+        written.stream().mapToLong(DataFile::fileSizeInBytes).sum());
+  }
+
+  /** Deleted rows by data file location; files are resolved side by side. */
+  private Map<String, DeletedRows> resolve(GroupDeletes deletes, List<FileScanTask> tasks)
+      throws IOException {
+    Map<String, Future<DeletedRows>> futures = new HashMap<>();
+    for (FileScanTask task : tasks) {
+      futures.put(task.file().location(), run.fetchers().submit(() -> deletes.deletedRows(task)));
+    }
+    Map<String, DeletedRows> resolved = new HashMap<>();
+    try {
+      for (Map.Entry<String, Future<DeletedRows>> entry : futures.entrySet()) {
+        resolved.put(entry.getKey(), Results.of(entry.getValue()));
+      }
+      return resolved;
+    } finally {
+      // After a failure the others end before the key index that they probe is closed.
+      Results.settle(futures.values());
+    }
+  }
+
+  private List<DataFile> move(
+      RewriteFileGroup group,
+      List<FileScanTask> tasks,
+      Map<String, DeletedRows> deleted,
+      BufferAllocator memory)
+      throws IOException {
+    PartitionSpec spec = run.pin().spec(group.outputSpecId());
+    boolean repartition = tasks.stream().anyMatch(task -> task.file().specId() != spec.specId());
+    List<DataFile> written = new ArrayList<>();
+    try {
+      if (repartition) {
+        SortOrder tableOrder = run.pin().order();
+        SortOrder order =
+            SortOrderUtil.buildSortOrder(
+                run.pin().schema(), spec, tableOrder == null ? SortOrder.unsorted() : tableOrder);
+        SortKeys partitions =
+            SortKeys.of(
+                run.pin().columns(),
+                SortOrderUtil.buildSortOrder(run.pin().schema(), spec, SortOrder.unsorted()));
+        written.addAll(sort(group, tasks, deleted, spec, null, order, partitions, memory));
+      } else {
+        for (Map.Entry<StructLike, List<FileScanTask>> part : byPartition(spec, tasks)) {
+          SortOrder order = run.pin().order();
+          written.addAll(
+              order == null
+                  ? binPack(group, part.getValue(), deleted, spec, part.getKey(), memory)
+                  : sort(
+                      group, part.getValue(), deleted, spec, part.getKey(), order, null, memory));
+        }
+      }
+      return written;
+    } catch (Throwable failure) {
+      discard(written);
+      throw failure;
+    }
+  }
+
+  /** The tasks of each partition of the output spec, in the order the partitions are met. */
+  private static List<Map.Entry<StructLike, List<FileScanTask>>> byPartition(
+      PartitionSpec spec, List<FileScanTask> tasks) {
+    StructLikeMap<List<FileScanTask>> parts = StructLikeMap.create(spec.partitionType());
+    List<Map.Entry<StructLike, List<FileScanTask>>> ordered = new ArrayList<>();
+    for (FileScanTask task : tasks) {
+      StructLike partition = task.file().partition();
+      List<FileScanTask> part = parts.get(partition);
+      if (part == null) {
+        part = new ArrayList<>();
+        parts.put(partition, part);
+        ordered.add(Map.entry(partition, part));
+      }
+      part.add(task);
+    }
+    return ordered;
+  }
+
+  private List<DataFile> binPack(
+      RewriteFileGroup group,
+      List<FileScanTask> tasks,
+      Map<String, DeletedRows> deleted,
+      PartitionSpec spec,
+      StructLike partition,
+      BufferAllocator memory)
+      throws IOException {
+    try (DataFileOutput output = output(group, spec, liveRows(tasks, deleted), 0)) {
+      output.partition(partition);
+      forEachBatch(tasks, deleted, memory, output::append);
+      return output.finish();
+    }
+  }
+
+  /**
+   * @param partition the partition of all rows, null if each row's is to be computed
+   * @param partitions keys by which rows of one partition are told from those of the next; given
+   *     where {@code partition} is null
+   */
+  private List<DataFile> sort(
+      RewriteFileGroup group,
+      List<FileScanTask> tasks,
+      Map<String, DeletedRows> deleted,
+      PartitionSpec spec,
+      @Nullable StructLike partition,
+      SortOrder order,
+      @Nullable SortKeys partitions,
+      BufferAllocator memory)
+      throws IOException {
+    long limit = run.memory().sortBytes() / Math.max(1, run.groupsAtOnce());
+    long rows = liveRows(tasks, deleted);
+    int sortOrderId = run.pin().order() == null ? 0 : run.pin().sortOrderId();
+    try (RowSorter sorter = RowSorter.inMemory(run.pin().columns(), order, memory, limit)) {
+      sorter.expectRows(rows);
+      forEachBatch(tasks, deleted, memory, sorter::add);
+      long expectedRows = partition == null ? -1 : rows;
+      try (DataFileOutput output = output(group, spec, expectedRows, sortOrderId)) {
+        if (partition != null) {
+          output.partition(partition);
+          long[] live = new long[LiveRows.words(BATCH_ROWS)];
+          sorter.drain(
+              BATCH_ROWS,
+              batch -> {
+                LiveRows.setAll(live, batch.getRowCount());
+                output.append(batch, live, batch.getRowCount());
+              });
+        } else {
+          PartitionCuts cuts = new PartitionCuts(run.pin().schema(), spec, partitions, output);
+          sorter.drain(BATCH_ROWS, cuts::append);
+        }
+        return output.finish();
+      }
+    }
+  }
+
+  private static long liveRows(List<FileScanTask> tasks, Map<String, DeletedRows> deleted) {
+    long rows = 0;
+    for (FileScanTask task : tasks) {
+      rows += task.file().recordCount() - deleted.get(task.file().location()).count();
+    }
+    return rows;
+  }
+
+  private DataFileOutput output(
+      RewriteFileGroup group, PartitionSpec spec, long expectedRows, int sortOrderId) {
+    ExplainingPlanner.OutputBand band = run.band();
+    return DataFileOutput.create(
+        run.pin().table(),
+        run.pin().columns(),
+        new DataFileOutput.Options(
+            spec,
+            sortOrderId,
+            new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
+            expectedRows,
+            run.settings().runId(),
+            group.info().globalIndex()),
+        run.encoders(),
+        run.settings().threads());
+  }
+
+  /** Takes the live rows of a batch. */
+  @FunctionalInterface
+  private interface LiveBatches {
+    void accept(VectorSchemaRoot batch, long[] live, int liveRows) throws IOException;
+  }
+
+  private void forEachBatch(
+      List<FileScanTask> tasks,
+      Map<String, DeletedRows> deleted,
+      BufferAllocator memory,
+      LiveBatches batches)
+      throws IOException {
+    long[] live = new long[LiveRows.words(BATCH_ROWS)];
+    try (RowGroupFeed feed =
+        new RowGroupFeed(
+            run.reader(),
+            run.pin().columns(),
+            tasks,
+            task -> deleted.get(task.file().location()),
+            run.fetchers())) {
+      for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
+        try (RowBatches rows = piece.view().read(memory)) {
+          while (rows.next()) {
+            VectorSchemaRoot batch = rows.batch();
+            int count = batch.getRowCount();
+            if (live.length < LiveRows.words(count)) {
+              live = new long[LiveRows.words(count)];
+            }
+            LiveRows.setAll(live, count);
+            int liveRows = count - piece.deleted().clearDeleted(rows.firstPosition(), count, live);
+            if (liveRows > 0) {
+              batches.accept(batch, live, liveRows);
+            }
+          }
+        } finally {
+          piece.view().close();
+        }
+        run.listener().progressed(piece.rowGroup().compressedBytes());
+      }
+    }
+  }
+
+  private void discard(List<DataFile> written) {
+    for (DataFile file : written) {
+      try {
+        run.pin().table().io().deleteFile(file.location());
+      } catch (RuntimeException e) {
+        LOG.warn(
+            "Cannot delete uncommitted output {}: it is left as an orphan", file.location(), e);
+      }
+    }
+  }
+}

@@ -1,0 +1,195 @@
+package dev.firn.engine;
+
+import dev.firn.engine.parquet.SupportedTypes;
+import dev.firn.engine.parquet.UnsupportedTableException;
+import java.util.Map;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.MetadataColumns;
+import org.apache.iceberg.PartitionField;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.SerializableTable;
+import org.apache.iceberg.Snapshot;
+import org.apache.iceberg.SnapshotRef;
+import org.apache.iceberg.SortField;
+import org.apache.iceberg.SortOrder;
+import org.apache.iceberg.Table;
+import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.TableUtil;
+import org.apache.iceberg.encryption.PlaintextEncryptionManager;
+import org.apache.iceberg.types.Type;
+import org.apache.iceberg.util.SortOrderUtil;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table as a run sees it, captured once (C1): everything is planned, read and written by this,
+ * whatever others commit meanwhile.
+ *
+ * @param table a copy that does not follow later commits
+ * @param snapshotId the branch's head
+ * @param sequenceNumber of that snapshot
+ * @param columns what output files hold: the schema, and on v3 the row lineage columns (L1)
+ * @param order what rows are sorted by, null for bin-pack
+ * @param sortOrderId the table's id for {@code order}, 0 if it has none or cannot claim it (M9)
+ */
+record Pin(
+    Table table,
+    long snapshotId,
+    long sequenceNumber,
+    int formatVersion,
+    Schema schema,
+    Schema columns,
+    @Nullable SortOrder order,
+    int sortOrderId) {
+
+  static final int LINEAGE_FORMAT_VERSION = 3;
+  private static final int FORMAT_VERSION_MAX = 3;
+  private static final String ENCRYPTION_KEY_ID = "encryption.key-id";
+
+  /**
+   * Captures the branch's head.
+   *
+   * @return null if the table or the branch has no snapshot: then there is nothing to do (N12)
+   * @throws UnsupportedTableException if the table holds what Firn does not do
+   * @throws IllegalArgumentException if there is no such branch, or the layout cannot apply
+   */
+  static @Nullable Pin of(Table table, CompactionSettings settings) {
+    refuseUnsupported(table);
+    Snapshot head = head(table, settings.branch());
+    if (head == null) {
+      return null;
+    }
+    int formatVersion = TableUtil.formatVersion(table);
+    Schema schema = table.schema();
+    SortOrder order = order(table, settings.layout());
+    return new Pin(
+        SerializableTable.copyOf(table),
+        head.snapshotId(),
+        head.sequenceNumber(),
+        formatVersion,
+        schema,
+        formatVersion >= LINEAGE_FORMAT_VERSION
+            ? MetadataColumns.schemaWithRowLineage(schema)
+            : schema,
+        order,
+        order == null ? 0 : claimable(table, order));
+  }
+
+  private static @Nullable Snapshot head(Table table, String branch) {
+    SnapshotRef ref = table.refs().get(branch);
+    if (ref != null && ref.isTag()) {
+      throw new IllegalArgumentException(
+          "Cannot compact " + table.name() + " at " + branch + ": it is a tag, not a branch");
+    }
+    if (ref == null) {
+      if (branch.equals(SnapshotRef.MAIN_BRANCH)) {
+        return null;
+      }
+      throw new IllegalArgumentException(
+          "Cannot compact "
+              + table.name()
+              + " at branch "
+              + branch
+              + ": there is no such branch; it has "
+              + table.refs().keySet());
+    }
+    return table.snapshot(ref.snapshotId());
+  }
+
+  private static void refuseUnsupported(Table table) {
+    String refused = "Cannot compact " + table.name() + ": ";
+    int formatVersion = TableUtil.formatVersion(table);
+    if (formatVersion > FORMAT_VERSION_MAX) {
+      throw new UnsupportedTableException(
+          refused + "format version " + formatVersion + " is not supported; nothing was changed");
+    }
+    if (table.properties().containsKey(ENCRYPTION_KEY_ID)
+        || !(table.encryption() instanceof PlaintextEncryptionManager)) {
+      throw new UnsupportedTableException(
+          refused + "the table is encrypted, which is not supported; nothing was changed");
+    }
+    String format =
+        table
+            .properties()
+            .getOrDefault(
+                TableProperties.DEFAULT_FILE_FORMAT, TableProperties.DEFAULT_FILE_FORMAT_DEFAULT);
+    if (FileFormat.fromString(format) != FileFormat.PARQUET) {
+      throw new UnsupportedTableException(
+          refused
+              + TableProperties.DEFAULT_FILE_FORMAT
+              + " is "
+              + format
+              + " but Firn writes Parquet (M13); nothing was changed");
+    }
+    SupportedTypes.check(table.schema());
+  }
+
+  private static @Nullable SortOrder order(Table table, Layout layout) {
+    if (layout instanceof Layout.BinPack) {
+      return null;
+    }
+    SortOrder order = layout instanceof Layout.Sorted sorted ? sorted.order() : table.sortOrder();
+    if (order.isUnsorted()) {
+      throw new IllegalArgumentException(
+          "Cannot sort " + table.name() + " by the table's sort order: it has none");
+    }
+    for (SortField field : order.fields()) {
+      if (table.schema().findField(field.sourceId()) == null) {
+        throw new IllegalArgumentException(
+            "Cannot sort "
+                + table.name()
+                + " by "
+                + order
+                + ": column with id "
+                + field.sourceId()
+                + " is no longer in the schema (O8)");
+      }
+    }
+    return order;
+  }
+
+  /** UUIDs are sorted unsigned, as Parquet's statistics are; Iceberg's comparator differs (O4). */
+  private static int claimable(Table table, SortOrder order) {
+    boolean byUuid =
+        order.fields().stream()
+            .anyMatch(
+                field ->
+                    field
+                            .transform()
+                            .getResultType(table.schema().findType(field.sourceId()))
+                            .typeId()
+                        == Type.TypeID.UUID);
+    return byUuid ? 0 : SortOrderUtil.findTableSortOrder(table, order).orderId();
+  }
+
+  /** The spec that outputs of a group have. */
+  PartitionSpec spec(int specId) {
+    PartitionSpec spec = table.specs().get(specId);
+    if (spec == null) {
+      throw new IllegalStateException("No partition spec " + specId + " in " + table.name());
+    }
+    return spec;
+  }
+
+  /**
+   * @throws UnsupportedTableException if rows cannot be assigned to partitions of the spec (P5)
+   */
+  void refuseUnwritable(PartitionSpec spec) {
+    for (PartitionField field : spec.fields()) {
+      if (field.transform().getClass().getSimpleName().equals("UnknownTransform")) {
+        throw new UnsupportedTableException(
+            "Cannot compact "
+                + table.name()
+                + ": partition field "
+                + field.name()
+                + " has the unknown transform "
+                + field.transform()
+                + "; nothing was changed");
+      }
+    }
+  }
+
+  Map<Integer, PartitionSpec> specs() {
+    return table.specs();
+  }
+}

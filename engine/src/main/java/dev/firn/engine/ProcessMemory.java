@@ -1,0 +1,34 @@
+package dev.firn.engine;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The memory of this process, as the operating system counts it. */
+final class ProcessMemory {
+  private static final Path STATUS = Path.of("/proc/self/status");
+  private static final String PEAK_RESIDENT = "VmHWM:";
+
+  private ProcessMemory() {}
+
+  /** Peak resident bytes so far; where the system does not tell, the heap committed now. */
+  static long peakBytes() {
+    try {
+      if (Files.exists(STATUS)) {
+        for (String line : Files.readAllLines(STATUS)) {
+          if (line.startsWith(PEAK_RESIDENT)) {
+            return Long.parseLong(line.replaceAll("\\D", "")) << 10;
+          }
+        }
+      }
+    } catch (IOException | NumberFormatException e) {
+      return heapBytes();
+    }
+    return heapBytes();
+  }
+
+  private static long heapBytes() {
+    return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getCommitted();
+  }
+}

@@ -1,0 +1,34 @@
+package dev.firn.engine;
+
+import dev.firn.engine.parquet.TableReader;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.function.Function;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileScanTask;
+
+/**
+ * What the groups of one round share. Owned by {@link Compaction}, which closes what is to be
+ * closed.
+ *
+ * @param deletes the delete files of a data file
+ * @param reader reads data and delete files of the pinned table
+ * @param allocator parent of each group's allocator
+ * @param fetchers threads that fetch row groups ahead
+ * @param encoders threads that encode and compress columns
+ * @param band the sizes that output files are to have
+ * @param groupsAtOnce groups in work at once: each has this share of the memory
+ */
+record RunContext(
+    Pin pin,
+    CompactionSettings settings,
+    MemoryShares memory,
+    Function<FileScanTask, List<DeleteFile>> deletes,
+    TableReader reader,
+    BufferAllocator allocator,
+    ExecutorService fetchers,
+    ExecutorService encoders,
+    ExplainingPlanner.OutputBand band,
+    int groupsAtOnce,
+    CompactionListener listener) {}
