@@ -1,0 +1,33 @@
+package dev.firn.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Collection;
+import org.junit.jupiter.api.Test;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+class BenchmarksTest {
+  @Test
+  void everyBenchmarkRuns() throws RunnerException {
+    Collection<RunResult> results =
+        new Runner(
+                new OptionsBuilder()
+                    .include("dev.firn.bench.*")
+                    .param("column", "TEXT_FEW")
+                    .param("codec", "zstd")
+                    .mode(Mode.SingleShotTime)
+                    .warmupIterations(0)
+                    .measurementIterations(1)
+                    .forks(0)
+                    .shouldFailOnError(true)
+                    .verbosity(VerboseMode.SILENT)
+                    .build())
+            .run();
+    assertThat(results).hasSize(5);
+  }
+}
