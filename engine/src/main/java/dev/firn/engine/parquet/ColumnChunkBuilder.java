@@ -27,6 +27,7 @@ import org.apache.parquet.column.values.rle.RunLengthBitPackingHybridEncoder;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
 import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.io.api.Binary;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +49,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
   private final @Nullable FieldBounds bounds; // null where the footer says it all
   private final @Nullable BloomFilter bloomFilter; // null where there is none
   private final boolean hasStatistics;
+  private final boolean isUnsigned; // bytes are ordered as such; else a decimal
   private final boolean hasSizeStatistics;
   private final int definitionMax;
   private final int repetitionMax;
@@ -97,6 +99,9 @@ final class ColumnChunkBuilder implements AutoCloseable {
             settings.getPageWriteChecksumEnabled());
     this.pageWriter = pages.getPageWriter(column);
     this.hasStatistics = settings.getStatisticsEnabled(column);
+    this.isUnsigned =
+        !(column.getPrimitiveType().getLogicalTypeAnnotation()
+            instanceof LogicalTypeAnnotation.DecimalLogicalTypeAnnotation);
     this.hasSizeStatistics = settings.getSizeStatisticsEnabled(column);
     this.definitionMax = column.getMaxDefinitionLevel();
     this.repetitionMax = column.getMaxRepetitionLevel();
@@ -423,64 +428,101 @@ final class ColumnChunkBuilder implements AutoCloseable {
     int first = slots[from];
     long range = (slots[to - 1] + 1L - first) * width;
     boolean isDense = range <= 2L * (to - from) * width;
+    ensureBytes(isDense ? range : (long) (to - from) * width);
     if (isDense) {
-      ensureBytes(Math.toIntExact(range));
       data.getBytes((long) first * width, bytes, 0, (int) range);
-    } else {
-      ensureBytes(width);
     }
+    int at = 0;
+    Extremes extremes = new Extremes();
     for (int i = from; i < to; i++) {
-      int at = 0;
       if (isDense) {
         at = (slots[i] - first) * width;
       } else {
-        data.getBytes((long) slots[i] * width, bytes, 0, width);
+        at = (i - from) * width;
+        data.getBytes((long) slots[i] * width, bytes, at, width);
       }
-      add(Binary.fromReusedByteArray(bytes, at, width));
+      add(at, at + width, extremes);
     }
+    addStatistics(extremes);
   }
 
   private void addBinaries(ArrowBuf offsets, ArrowBuf data, int[] slots, int from, int to) {
     long first = offsets.getInt((long) slots[from] << 2);
     long range = offsets.getInt((slots[to - 1] + 1L) << 2) - first;
-    long wanted = 0;
+    long wanted = -4L * (to - from);
     for (int i = from; i < to; i++) {
       wanted += plainBytes(offsets, slots[i]);
     }
     boolean isDense = range <= 2 * wanted;
-    if (isDense) {
-      ensureBytes(Math.toIntExact(range));
-      if (range > 0) {
-        data.getBytes(first, bytes, 0, (int) range);
-      }
+    ensureBytes(isDense ? range : wanted);
+    if (isDense && range > 0) {
+      data.getBytes(first, bytes, 0, (int) range);
     }
+    int end = 0;
+    Extremes extremes = new Extremes();
     for (int i = from; i < to; i++) {
       int start = offsets.getInt((long) slots[i] << 2);
       int length = offsets.getInt((slots[i] + 1L) << 2) - start;
-      int at = 0;
-      if (isDense) {
-        at = (int) (start - first);
-      } else {
-        ensureBytes(length);
-        data.getBytes(start, bytes, 0, length);
+      int at = isDense ? (int) (start - first) : end;
+      if (!isDense && length > 0) {
+        data.getBytes(start, bytes, at, length);
       }
-      add(Binary.fromReusedByteArray(bytes, at, length));
+      end = at + length;
+      add(at, end, extremes);
     }
-    pageBinaryBytes += wanted - 4L * (to - from);
+    addStatistics(extremes);
+    pageBinaryBytes += wanted;
+  }
+
+  /** Where in {@link #bytes} the least and the greatest value of a run are. */
+  private static final class Extremes {
+    private int leastStart = -1;
+    private int leastEnd;
+    private int greatestStart;
+    private int greatestEnd;
   }
 
   /* The array is reused: what keeps a value, dictionary and statistics, copies it. */
-  private void add(Binary value) {
+  private void add(int start, int end, Extremes extremes) {
+    Binary value = Binary.fromReusedByteArray(bytes, start, end - start);
     values.writeBytes(value);
-    statistics.updateStats(value);
     if (bloomFilter != null) {
       bloomFilter.insertHash(bloomFilter.hash(value));
     }
+    if (!isUnsigned) {
+      statistics.updateStats(value);
+    } else if (extremes.leastStart < 0) {
+      extremes.leastStart = start;
+      extremes.leastEnd = end;
+      extremes.greatestStart = start;
+      extremes.greatestEnd = end;
+    } else if (compare(start, end, extremes.leastStart, extremes.leastEnd) < 0) {
+      extremes.leastStart = start;
+      extremes.leastEnd = end;
+    } else if (compare(start, end, extremes.greatestStart, extremes.greatestEnd) > 0) {
+      extremes.greatestStart = start;
+      extremes.greatestEnd = end;
+    }
   }
 
-  private void ensureBytes(int capacity) {
+  private int compare(int start, int end, int otherStart, int otherEnd) {
+    return Arrays.compareUnsigned(bytes, start, end, bytes, otherStart, otherEnd);
+  }
+
+  private void addStatistics(Extremes extremes) {
+    if (extremes.leastStart >= 0) {
+      statistics.updateStats(
+          Binary.fromReusedByteArray(
+              bytes, extremes.leastStart, extremes.leastEnd - extremes.leastStart));
+      statistics.updateStats(
+          Binary.fromReusedByteArray(
+              bytes, extremes.greatestStart, extremes.greatestEnd - extremes.greatestStart));
+    }
+  }
+
+  private void ensureBytes(long capacity) {
     if (bytes.length < capacity) {
-      bytes = new byte[Math.max(capacity, 1024)];
+      bytes = new byte[Math.max(Math.toIntExact(capacity), 1024)];
     }
   }
 
