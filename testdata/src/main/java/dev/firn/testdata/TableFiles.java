@@ -108,12 +108,15 @@ public final class TableFiles {
     return new TableFiles(table, format, changed, dataSchema, spec, partition, branch);
   }
 
-  /** The codec of Parquet, Avro and ORC files: {@code zstd}, {@code gzip}, {@code snappy} ... */
+  /** The codec of all formats: {@code zstd}, {@code gzip}, {@code snappy}, {@code uncompressed}. */
   public TableFiles codec(String codec) {
+    String orc = codec.equals("gzip") ? "zlib" : codec.equals("uncompressed") ? "none" : codec;
     return property(TableProperties.PARQUET_COMPRESSION, codec)
         .property(TableProperties.DELETE_PARQUET_COMPRESSION, codec)
-        .property(TableProperties.AVRO_COMPRESSION, codec.equals("none") ? "uncompressed" : codec)
-        .property(TableProperties.ORC_COMPRESSION, codec.equals("gzip") ? "zlib" : codec);
+        .property(TableProperties.AVRO_COMPRESSION, codec)
+        .property(TableProperties.DELETE_AVRO_COMPRESSION, codec)
+        .property(TableProperties.ORC_COMPRESSION, orc)
+        .property(TableProperties.DELETE_ORC_COMPRESSION, orc);
   }
 
   /** Parquet row groups of exactly this many rows, in data and delete files; the last has less. */
@@ -174,7 +177,7 @@ public final class TableFiles {
     return files;
   }
 
-  private Map<PartitionKey, List<Record>> byPartition(List<? extends Record> rows) {
+  Map<PartitionKey, List<Record>> byPartition(List<? extends Record> rows) {
     Map<PartitionKey, List<Record>> byPartition = new LinkedHashMap<>();
     if (partition != null) {
       return byPartition;
