@@ -7,18 +7,14 @@ import java.util.Arrays;
  * chunks. No object per key.
  */
 final class BinaryKeyIndex extends KeyIndex {
-  private static final int SLOTS_MIN = 16;
-  private static final int SLOTS_MAX = 1 << 30;
   private static final int CHUNK_BITS = 17;
   private static final int CHUNK_WORDS = 1 << CHUNK_BITS;
   private static final int FIRST_CHUNK_WORDS = 128;
   private static final int CHUNKS_MAX = (1 << (Integer.SIZE - CHUNK_BITS)) - 1;
 
-  private final KeyMemory memory;
   /* A slot: the hash in the upper half, the address of a record plus one in the lower half, or 0
   where the slot is free. */
   private long[] slots;
-  private int shift;
   private int size;
   /* A record: the sequence number, then the words of the key. It lies in one chunk; one that is
   longer than a chunk has a longer chunk of its own. An address is the number of the chunk and the
@@ -30,10 +26,9 @@ final class BinaryKeyIndex extends KeyIndex {
   private int tailUsed;
 
   BinaryKeyIndex(KeyMemory memory) {
-    this.memory = memory;
+    super(memory);
     memory.reserve((long) (SLOTS_MIN + FIRST_CHUNK_WORDS) * Long.BYTES);
     this.slots = new long[SLOTS_MIN];
-    this.shift = Integer.SIZE - Integer.numberOfTrailingZeros(SLOTS_MIN);
     this.chunks = new long[1][];
     this.chunks[0] = new long[FIRST_CHUNK_WORDS];
     this.chunkCount = 1;
@@ -67,6 +62,7 @@ final class BinaryKeyIndex extends KeyIndex {
     }
     int address = append(bytes, from, to, sequenceNumber);
     slots[slot] = (long) hash << 32 | (address + 1 & 0xFFFF_FFFFL);
+    addToFilter(hash);
     size++;
     if (size > slots.length / 3 * 2) {
       grow();
@@ -137,11 +133,13 @@ final class BinaryKeyIndex extends KeyIndex {
     }
     memory.reserve(2L * slots.length * Long.BYTES);
     long[] grown = new long[2 * slots.length];
-    int grownShift = shift - 1;
+    growFilter(grown.length);
     int mask = grown.length - 1;
     for (long held : slots) {
       if (held != 0) {
-        int slot = (int) (held >>> 32) >>> grownShift;
+        int hash = (int) (held >>> 32);
+        addToFilter(hash);
+        int slot = hash >>> shift;
         while (grown[slot] != 0) {
           slot = (slot + 1) & mask;
         }
@@ -150,26 +148,27 @@ final class BinaryKeyIndex extends KeyIndex {
     }
     memory.release((long) slots.length * Long.BYTES);
     slots = grown;
-    shift = grownShift;
   }
 
   @Override
-  int clearDeleted(KeyBatch keys, long sequenceNumber, int firstRow, long[] live, long[] scratch) {
+  int clearDeleted(KeyBatch keys, long sequenceNumber, int firstRow, long[] live) {
     int[] hashes = keys.hashes();
-    int rows = keys.rows();
+    int[] candidates = keys.candidates();
+    long[] first = keys.slots();
+    int count = candidates(keys, firstRow, live, candidates);
     /* Independent loads first: the processor waits for many slots at once and not for each. */
-    for (int i = 0; i < rows; i++) {
-      scratch[i] = slots[hashes[i] >>> shift];
+    for (int i = 0; i < count; i++) {
+      first[i] = slots[hashes[candidates[i]] >>> shift];
     }
     byte[] bytes = keys.bytes();
     int[] offsets = keys.offsets();
     int cleared = 0;
-    for (int i = 0; i < rows; i++) {
-      int row = firstRow + i;
-      if (scratch[i] != 0
-          && isLive(live, row)
-          && sequenceNumberOf(bytes, offsets[i], offsets[i + 1], hashes[i]) > sequenceNumber) {
-        clear(live, row);
+    for (int i = 0; i < count; i++) {
+      int key = candidates[i];
+      if (first[i] != 0
+          && sequenceNumberOf(bytes, offsets[key], offsets[key + 1], hashes[key])
+              > sequenceNumber) {
+        clear(live, firstRow + key);
         cleared++;
       }
     }

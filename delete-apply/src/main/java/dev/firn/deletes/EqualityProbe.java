@@ -61,7 +61,6 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
     private final DeletedPositions.Builder deleted;
     private final List<Lookup> lookups;
     private final KeyBatch[] keys;
-    private final long[] scratch = new long[KeyBatch.ROWS_MAX];
     private final int[] lowers = new int[KeyBatch.ROWS_MAX];
     private long[] unresolved = new long[0];
     private long[] live = new long[0];
@@ -124,7 +123,7 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
       for (int row = 0; row < rows; row += batchKeys.rows()) {
         batchKeys.load(row, rows - row);
         for (KeyIndex index : indexes) {
-          cleared += index.clearDeleted(batchKeys, sequenceNumber, row, live, scratch);
+          cleared += index.clearDeleted(batchKeys, sequenceNumber, row, live);
         }
       }
       return cleared;

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * of each data file.
  *
  * <p>Which delete files reach which data file is what the scan tasks say; this class applies them
- * by the rules of the table format (docs/CORRECTNESS.md, D1 to D31). It holds heap only, no Arrow
- * memory. Thread-safe once open; the one who opens it closes it.
+ * by the rules of the table format (D1 to D31). It holds heap only, no Arrow memory. Thread-safe
+ * once open; the one who opens it closes it.
  */
 public final class GroupDeletes implements AutoCloseable {
 

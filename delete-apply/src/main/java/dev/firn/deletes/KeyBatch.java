@@ -22,6 +22,8 @@ final class KeyBatch {
   private final long[] longKeys;
   private final int[] offsets = new int[ROWS_MAX + 1];
   private final int[] cursors = new int[ROWS_MAX];
+  private final int[] candidates = new int[ROWS_MAX];
+  private final long[] slots = new long[ROWS_MAX];
   private byte[] bytes = new byte[0];
   private int rows;
 
@@ -145,6 +147,16 @@ final class KeyBatch {
   /** Where in {@link #bytes()} each key begins, and after the last one, where it ends. */
   int[] offsets() {
     return offsets;
+  }
+
+  /** Room of a look-up: a place among the keys for each row. */
+  int[] candidates() {
+    return candidates;
+  }
+
+  /** Room of a look-up: a slot of an index for each row. */
+  long[] slots() {
+    return slots;
   }
 
   static int hash(long key) {

@@ -90,8 +90,8 @@ final class KeyFields {
             + file.location()
             + ": its field "
             + id
-            + " is in no schema of the table any more. The group is left as it was. Expire the delete"
-            + " file by rewriting its rows with the engine that wrote it, or restore the schema.");
+            + " is in no schema of the table any more, so its keys cannot be read. The group is left"
+            + " as it was. Leave the partition out of the compaction.");
   }
 
   private static boolean isRepeated(Schema schema, int id) {

@@ -2,22 +2,17 @@ package dev.firn.deletes;
 
 /** Keys that are one long: an open-addressing table with linear probing, keys in place. */
 final class LongKeyIndex extends KeyIndex {
-  private static final int SLOTS_MIN = 16;
-  private static final int SLOTS_MAX = 1 << 29;
   private static final long SLOT_BYTES = 2L * Long.BYTES;
 
-  private final KeyMemory memory;
   /* Slot s: the key at 2s, at 2s + 1 the sequence number plus one, or 0 where the slot is free. */
   private long[] table;
-  private int shift;
   private int size;
   private long nullSequencePlusOne;
 
   LongKeyIndex(KeyMemory memory) {
-    this.memory = memory;
+    super(memory);
     memory.reserve(SLOTS_MIN * SLOT_BYTES);
     this.table = new long[2 * SLOTS_MIN];
-    this.shift = Integer.SIZE - Integer.numberOfTrailingZeros(SLOTS_MIN);
   }
 
   @Override
@@ -44,6 +39,7 @@ final class LongKeyIndex extends KeyIndex {
     }
     table[2 * slot] = key;
     table[2 * slot + 1] = sequencePlusOne;
+    addToFilter(hash);
     size++;
     if (size > table.length / 2 / 3 * 2) {
       grow();
@@ -67,48 +63,56 @@ final class LongKeyIndex extends KeyIndex {
     }
     memory.reserve(2 * slots * SLOT_BYTES);
     long[] grown = new long[4 * slots];
-    int grownShift = shift - 1;
+    growFilter(2 * slots);
     for (int slot = 0; slot < slots; slot++) {
       long sequencePlusOne = table[2 * slot + 1];
       if (sequencePlusOne != 0) {
         long key = table[2 * slot];
-        int target = slotOf(grown, grownShift, key, KeyBatch.hash(key));
+        int hash = KeyBatch.hash(key);
+        addToFilter(hash);
+        int target = slotOf(grown, shift, key, hash);
         grown[2 * target] = key;
         grown[2 * target + 1] = sequencePlusOne;
       }
     }
     table = grown;
-    shift = grownShift;
     memory.release(slots * SLOT_BYTES);
   }
 
   @Override
-  int clearDeleted(KeyBatch keys, long sequenceNumber, int firstRow, long[] live, long[] scratch) {
+  int clearDeleted(KeyBatch keys, long sequenceNumber, int firstRow, long[] live) {
     long[] longKeys = keys.longKeys();
     int[] hashes = keys.hashes();
-    int rows = keys.rows();
+    int[] candidates = keys.candidates();
+    long[] first = keys.slots();
+    int cleared = keys.mayHaveNulls() ? takeNulls(keys, sequenceNumber, firstRow, live) : 0;
+    int count = candidates(keys, firstRow, live, candidates);
     /* Independent loads first: the processor waits for many slots at once and not for each. */
-    for (int i = 0; i < rows; i++) {
-      scratch[i] = table[2 * (hashes[i] >>> shift) + 1];
+    for (int i = 0; i < count; i++) {
+      first[i] = table[2 * (hashes[candidates[i]] >>> shift) + 1];
     }
     boolean mayHaveNulls = keys.mayHaveNulls();
-    int cleared = 0;
-    for (int i = 0; i < rows; i++) {
-      int row = firstRow + i;
-      if (!isLive(live, row)) {
-        continue;
-      }
-      long sequencePlusOne;
-      if (mayHaveNulls && keys.isNull(i)) {
-        sequencePlusOne = nullSequencePlusOne;
-      } else if (scratch[i] == 0) {
-        continue;
-      } else {
-        sequencePlusOne = table[2 * slotOf(table, shift, longKeys[i], hashes[i]) + 1];
-      }
-      if (sequencePlusOne > sequenceNumber + 1) {
-        clear(live, row);
+    for (int i = 0; i < count; i++) {
+      int key = candidates[i];
+      if (first[i] != 0
+          && table[2 * slotOf(table, shift, longKeys[key], hashes[key]) + 1] > sequenceNumber + 1
+          && !(mayHaveNulls && keys.isNull(key))) {
+        clear(live, firstRow + key);
         cleared++;
+      }
+    }
+    return cleared;
+  }
+
+  /** Clears the rows whose key is null, if null is deleted. */
+  private int takeNulls(KeyBatch keys, long sequenceNumber, int firstRow, long[] live) {
+    int cleared = 0;
+    if (nullSequencePlusOne > sequenceNumber + 1) {
+      for (int i = 0; i < keys.rows(); i++) {
+        if (keys.isNull(i) && isLive(live, firstRow + i)) {
+          clear(live, firstRow + i);
+          cleared++;
+        }
       }
     }
     return cleared;

@@ -108,7 +108,7 @@ class KeyIndexTest {
       keys.attach(root);
       for (int row = 0; row < rows; row += keys.rows()) {
         keys.load(row, rows - row);
-        cleared += index.clearDeleted(keys, sequenceNumber, row, live, new long[KeyBatch.ROWS_MAX]);
+        cleared += index.clearDeleted(keys, sequenceNumber, row, live);
       }
       List<Integer> survivors =
           java.util.stream.IntStream.range(0, rows)
