@@ -3,6 +3,7 @@ package dev.firn.commit;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -445,16 +446,22 @@ public final class CommitCoordinator {
     String commitId = UUID.randomUUID().toString();
     probe.reset();
     for (int attempt = 1; ; attempt++) {
+      List<String> leftovers = Collections.synchronizedList(new ArrayList<>());
       try {
         TableMetadata metadata = probe.refresh();
         List<CommitGuard.Finding> specsGone = specsGone(batch, metadata);
         if (!specsGone.isEmpty()) {
           throw new GuardConflictException(specsGone);
         }
-        rewrite(batch, commitId).commit();
-        return landed(commitId);
+        rewrite(batch, commitId, leftovers).commit();
+        Result result = landed(commitId);
+        delete(leftovers);
+        return result;
       } catch (RuntimeException e) {
         Result result = outcomeOf(e, commitId);
+        if (result instanceof Refused) {
+          delete(leftovers);
+        }
         if (result instanceof Refused
             && worthAnotherAttempt(e)
             && attempt < settings.attemptsMax()) {
@@ -468,7 +475,13 @@ public final class CommitCoordinator {
     }
   }
 
-  private RewriteFiles rewrite(List<GroupFiles> batch, String commitId) {
+  /**
+   * The commit of the batch.
+   *
+   * @param leftovers gets the manifests that Iceberg would delete. After a refusal those are all it
+   *     wrote; if the refused commit had landed, the branch would be unreadable without them.
+   */
+  private RewriteFiles rewrite(List<GroupFiles> batch, String commitId, List<String> leftovers) {
     boolean startingSequenceNumber = startingSequenceNumber(batch);
     RewriteFiles rewrite =
         probedTable.newRewrite().validateFromSnapshot(base.snapshotId()).toBranch(base.branch());
@@ -483,8 +496,13 @@ public final class CommitCoordinator {
     settings.snapshotProperties().forEach(rewrite::set);
     rewrite.set(RUN_ID, settings.runId());
     rewrite.set(COMMIT_ID, commitId);
+    rewrite.deleteWith(leftovers::add);
     rewrite.validateWith(
         ancestry -> {
+          // Iceberg would take its own snapshot for one to roll back to, and later ones with it
+          if (probe.tries() > 0 && find(ancestry, commitId) != null) {
+            throw new ValidationException("Commit %s has landed before", commitId);
+          }
           List<CommitGuard.Finding> findings =
               guard.inspect(ancestry, probe.refreshed(), batch, startingSequenceNumber);
           if (!findings.isEmpty()) {
@@ -498,8 +516,7 @@ public final class CommitCoordinator {
   private Result landed(String commitId) {
     TableMetadata metadata = probe.landed();
     if (metadata == null) {
-      throw new IllegalStateException(
-          "Commit " + commitId + " returned without asking the catalog to commit");
+      throw new IllegalStateException("Commit " + commitId + " returned, but did not commit");
     }
     return new Landed(metadata.ref(base.branch()).snapshotId());
   }
@@ -546,30 +563,27 @@ public final class CommitCoordinator {
   private Look look(String commitId) {
     try {
       TableMetadata metadata = probe.refresh();
-      for (Snapshot snapshot : ancestry(metadata)) {
-        if (snapshot.snapshotId() == base.snapshotId()) {
-          break;
-        }
-        if (isMarked(snapshot, commitId)) {
-          return new Found(snapshot.snapshotId());
-        }
+      Snapshot found = find(ancestry(metadata), commitId);
+      if (found == null) {
+        // committed and rolled back by someone since: the files belong to the table's history
+        found = find(metadata.snapshots(), commitId);
       }
-      // committed and rolled back by someone since: the files belong to the table's history
-      for (Snapshot snapshot : metadata.snapshots()) {
-        if (isMarked(snapshot, commitId)) {
-          return new Found(snapshot.snapshotId());
-        }
-      }
-      return new Absent();
+      return found == null ? new Absent() : new Found(found.snapshotId());
     } catch (RuntimeException e) {
       LOG.warn("Cannot load {} to look for commit {}", table.name(), commitId, e);
       return new Blind();
     }
   }
 
-  private static boolean isMarked(Snapshot snapshot, String commitId) {
-    Map<String, String> summary = snapshot.summary(); // null in snapshots of old writers
-    return summary != null && commitId.equals(summary.get(COMMIT_ID));
+  /** The snapshot that carries the commit's marker, or null if none does. */
+  private static @Nullable Snapshot find(Iterable<Snapshot> snapshots, String commitId) {
+    for (Snapshot snapshot : snapshots) {
+      Map<String, String> summary = snapshot.summary(); // null in snapshots of old writers
+      if (summary != null && commitId.equals(summary.get(COMMIT_ID))) {
+        return snapshot;
+      }
+    }
+    return null;
   }
 
   private Iterable<Snapshot> ancestry(TableMetadata metadata) {
@@ -621,7 +635,7 @@ public final class CommitCoordinator {
         table.io().deleteFile(location);
       } catch (RuntimeException e) {
         LOG.warn(
-            "Cannot delete output {}, which is not part of {}; remove it as an orphan",
+            "Cannot delete {}, which is not part of {}; remove it as an orphan",
             location,
             table.name(),
             e);

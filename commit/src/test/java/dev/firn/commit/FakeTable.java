@@ -267,7 +267,11 @@ final class FakeTable implements AutoCloseable {
             .ignoreResiduals()
             .includeColumnStats()
             .planFiles()) {
-      planned.forEach(task -> tasks.put(task.file().location(), task));
+      for (FileScanTask task : planned) {
+        if (tasks.put(task.file().location(), task) != null) {
+          throw new AssertionError(task.file().location() + " is live twice");
+        }
+      }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

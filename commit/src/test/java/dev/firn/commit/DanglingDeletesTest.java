@@ -1,0 +1,95 @@
+package dev.firn.commit;
+
+import static dev.firn.commit.FakeTable.equalityDeletes;
+import static dev.firn.commit.FakeTable.positionDeletes;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.FileMetadata;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.SnapshotRef;
+import org.apache.iceberg.actions.RemoveDanglingDeleteFilesAction;
+import org.junit.jupiter.api.Test;
+
+class DanglingDeletesTest {
+  private static final PartitionSpec NONE = PartitionSpec.unpartitioned();
+
+  @Test
+  void d34RemovesWhatAppliesToNothingAndNamesTheRun() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("old").delete(equalityDeletes("live"))) {
+      fake.delete(positionDeletes(NONE, "", "dangling", "gone"));
+
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isOne();
+      assertThat(fake.live().get("old")).containsExactly("live");
+      assertThat(fake.other().currentSnapshot().summary())
+          .containsEntry("firn.run-id", "run-1")
+          .containsEntry("removed-delete-files", "1");
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isZero();
+    }
+  }
+
+  @Test
+  void d34GlobalDeletesOfOtherSpecsAreNotDangling() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("old")) {
+      fake.other().updateSpec().addField("v").commit();
+      fake.table.refresh();
+      fake.append(FakeTable.dataFile(fake.table.spec(), "v=a", "new", 10));
+      fake.delete(equalityDeletes("global"));
+      fake.other().newDelete().deleteFile(FakeTable.path("old")).commit();
+
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isZero();
+      assertThat(fake.live().get("new")).containsExactly("global");
+    }
+  }
+
+  @Test
+  void h5DeletesOnUuidsAreLeftAlone() throws Exception {
+    DeleteFile onUuid =
+        FileMetadata.deleteFileBuilder(NONE)
+            .ofEqualityDeletes(4)
+            .withPath(FakeTable.path("e"))
+            .withFormat(FileFormat.PARQUET)
+            .withFileSizeInBytes(10)
+            .withMetrics(FakeTable.uuidMetrics("20", "20"))
+            .withRecordCount(1)
+            .build();
+    try (FakeTable fake =
+        FakeTable.v2()
+            .append(FakeTable.dataFile(NONE, "", "d", 10, FakeTable.uuidMetrics("10", "F0")))
+            .delete(onUuid)) {
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isZero();
+
+      assertThat(
+              new RemoveDanglingDeleteFilesAction(fake.other())
+                  .toBranch(SnapshotRef.MAIN_BRANCH)
+                  .execute()
+                  .removedDeleteFiles())
+          .as("what Iceberg does with a delete that is live")
+          .hasSize(1);
+    }
+  }
+
+  @Test
+  void n12TableWithoutSnapshotIsLeftAlone() throws Exception {
+    try (FakeTable fake = FakeTable.v2()) {
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isZero();
+      assertThat(fake.operations.commits).isZero();
+    }
+  }
+
+  @Test
+  void branchThatChangesMeanwhileIsScannedAgain() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d")) {
+      fake.delete(positionDeletes(NONE, "", "dangling", "gone"));
+      fake.operations.onCommit(
+          real -> {
+            fake.append("f");
+            real.run();
+          });
+
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isOne();
+      assertThat(fake.live()).containsOnlyKeys("d", "f");
+    }
+  }
+}

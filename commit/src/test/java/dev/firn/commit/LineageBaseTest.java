@@ -1,0 +1,47 @@
+package dev.firn.commit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.SnapshotRef;
+import org.junit.jupiter.api.Test;
+
+class LineageBaseTest {
+  @Test
+  void l6UpgradedTableGetsRowIdsOnce() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d1").append("d2")) {
+      assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isFalse();
+      fake.other().updateProperties().set("format-version", "3").commit();
+      fake.table.refresh();
+
+      assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isTrue();
+      assertThat(FakeTable.tasks(fake.table, fake.table.currentSnapshot().snapshotId()).values())
+          .hasSize(2)
+          .allSatisfy(task -> assertThat(task.file().firstRowId()).isNotNull());
+      assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isFalse();
+      assertThat(fake.operations.commits).isOne();
+    }
+  }
+
+  @Test
+  void l6BranchIsTreatedAlone() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d1")) {
+      fake.other().manageSnapshots().createBranch("audit").commit();
+      fake.other().updateProperties().set("format-version", "3").commit();
+      fake.table.refresh();
+      long main = fake.table.currentSnapshot().snapshotId();
+
+      assertThat(LineageBase.ensure(fake.table, "audit")).isTrue();
+      assertThat(fake.table.currentSnapshot().snapshotId()).isEqualTo(main);
+    }
+  }
+
+  @Test
+  void l6NewTablesAndEmptyOnesNeedNothing() throws Exception {
+    try (FakeTable fake = FakeTable.of(3, PartitionSpec.unpartitioned())) {
+      assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isFalse();
+      fake.append("d");
+      assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isFalse();
+    }
+  }
+}
