@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.iceberg.BaseMetadataTable;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
@@ -298,6 +299,13 @@ class CommitCoordinatorTest {
 
       committed(coordinator.finish());
       assertThat(fake.operations.commits).isEqualTo(3);
+      Snapshot head = fake.other().currentSnapshot();
+      Set<String> written = new TreeSet<>();
+      head.allManifests(fake.io()).stream()
+          .filter(manifest -> manifest.snapshotId() == head.snapshotId())
+          .forEach(manifest -> written.add(manifest.path()));
+      written.add(head.manifestListLocation());
+      assertThat(fake.operations.io.left).as("files of lost attempts").isEqualTo(written);
       assertThat(fake.live()).containsOnlyKeys("c", "x", "f0", "f1");
     }
   }
@@ -323,6 +331,7 @@ class CommitCoordinatorTest {
               failed -> assertThat(failed.cause()).isInstanceOf(CommitFailedException.class));
       assertThat(fake.exists("c")).isFalse();
       assertThat(fake.exists("d")).isTrue();
+      assertThat(fake.operations.io.left).as("no manifest is left behind").isEmpty();
       assertThat(coordinator.doomed()).isTrue();
     }
   }

@@ -56,6 +56,7 @@ final class FakeTable implements AutoCloseable {
   private static final TableIdentifier NAME = TableIdentifier.of("db", "t");
 
   private final InMemoryCatalog catalog = new InMemoryCatalog();
+  private final InMemoryFileIO io;
   final FaultyOperations operations;
 
   /** The compaction's own handle, with the faults. Everybody else has one of {@link #other}. */
@@ -69,6 +70,7 @@ final class FakeTable implements AutoCloseable {
     all.putIfAbsent("commit.retry.min-wait-ms", "1");
     all.putIfAbsent("commit.retry.max-wait-ms", "2");
     Table created = catalog.createTable(NAME, SCHEMA, spec, all);
+    this.io = (InMemoryFileIO) created.io();
     this.operations = new FaultyOperations(((HasTableOperations) created).operations());
     this.table = new BaseTable(operations, created.name());
   }
@@ -91,7 +93,7 @@ final class FakeTable implements AutoCloseable {
   }
 
   InMemoryFileIO io() {
-    return (InMemoryFileIO) table.io();
+    return io;
   }
 
   static DataFile dataFile(String name) {
@@ -161,8 +163,16 @@ final class FakeTable implements AutoCloseable {
   }
 
   static DeleteFile deletionVector(String name, String referencedName) {
-    return FileMetadata.deleteFileBuilder(PartitionSpec.unpartitioned())
-        .ofPositionDeletes()
+    return deletionVector(PartitionSpec.unpartitioned(), "", name, referencedName);
+  }
+
+  static DeleteFile deletionVector(
+      PartitionSpec spec, String partition, String name, String referencedName) {
+    FileMetadata.Builder builder = FileMetadata.deleteFileBuilder(spec).ofPositionDeletes();
+    if (spec.isPartitioned()) {
+      builder.withPartitionPath(partition);
+    }
+    return builder
         .withPath("memory:/t/data/" + name + ".puffin")
         .withFormat(FileFormat.PUFFIN)
         .withFileSizeInBytes(10)

@@ -17,6 +17,7 @@ final class FaultyOperations implements TableOperations {
   }
 
   private final TableOperations real;
+  final RecordingFileIO io;
   private final Queue<Fault> faults = new ArrayDeque<>();
   private final Queue<Runnable> refreshes = new ArrayDeque<>();
   private final AtomicInteger running = new AtomicInteger();
@@ -25,6 +26,7 @@ final class FaultyOperations implements TableOperations {
 
   FaultyOperations(TableOperations real) {
     this.real = real;
+    this.io = new RecordingFileIO(real.io());
   }
 
   /** Scripts the next commit that has no script yet. */
@@ -71,7 +73,7 @@ final class FaultyOperations implements TableOperations {
 
   @Override
   public FileIO io() {
-    return real.io();
+    return io;
   }
 
   @Override
