@@ -8,7 +8,10 @@ import org.apache.arrow.dataset.jni.ReservationListener;
  * The memory that Arrow's native decoder takes, counted. Batches share it, so it is not added to
  * what their allocators count. Thread-safe.
  */
-final class NativeMemory implements AutoCloseable {
+final class NativeMemory {
+  /* The pool is never released: threads of the decoder can still free a buffer to it when the scan
+  that the buffer was for is long closed, and would then touch memory that is gone. Unreleased it
+  takes some hundred bytes, once for each reader. */
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicLong bytesPeak = new AtomicLong();
   private final NativeMemoryPool pool =
@@ -36,17 +39,5 @@ final class NativeMemory implements AutoCloseable {
 
   long bytesPeak() {
     return bytesPeak.get();
-  }
-
-  /** To be closed when all that was decoded is closed. */
-  @Override
-  public void close() {
-    try {
-      pool.close();
-    } catch (RuntimeException failure) {
-      throw failure;
-    } catch (Exception failure) {
-      throw new IllegalStateException("Cannot release the native memory pool", failure);
-    }
   }
 }

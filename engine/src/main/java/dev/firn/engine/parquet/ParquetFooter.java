@@ -146,7 +146,6 @@ record ParquetFooter(
       case UNCOMPRESSED:
       case SNAPPY:
       case GZIP:
-      case BROTLI:
       case LZ4:
       case ZSTD:
       case LZ4_RAW:
