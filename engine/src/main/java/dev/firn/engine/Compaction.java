@@ -46,6 +46,8 @@ import org.apache.iceberg.SnapshotSummary;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.exceptions.ValidationException;
+import org.apache.iceberg.expressions.Binder;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.mapping.NameMapping;
 import org.apache.iceberg.mapping.NameMappingParser;
@@ -127,6 +129,7 @@ public final class Compaction {
   }
 
   private CompactionPlan plan(Pin pin, boolean explain) {
+    bindFilter(pin);
     ExplainingPlanner planner =
         new ExplainingPlanner(
             table, settings.filter(), pin.snapshotId(), settings.options(), explain);
@@ -135,12 +138,32 @@ public final class Compaction {
       planned.forEach(groups::add);
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot plan " + table.name() + ": nothing was changed", e);
+    } catch (ValidationException | IllegalArgumentException e) {
+      // Options and filter are checked before: what is wrong here is the table's metadata (D5, D6).
+      throw new CorruptFileException(
+          "Cannot plan "
+              + table.name()
+              + " at snapshot "
+              + pin.snapshotId()
+              + ": "
+              + e.getMessage()
+              + ". Nothing was changed.",
+          e);
     }
     refuseUnsupported(pin, groups);
     List<String> partitions = groups.stream().map(group -> partitionPath(pin, group)).toList();
     List<FileDecision> decisions = explain ? decisions(pin, planner, groups) : List.of();
     return new CompactionPlan(
         table.name(), settings.branch(), pin.snapshotId(), groups, partitions, decisions);
+  }
+
+  private void bindFilter(Pin pin) {
+    try {
+      Binder.bind(pin.schema().asStruct(), settings.filter(), true);
+    } catch (ValidationException e) {
+      throw new IllegalArgumentException(
+          "Cannot filter " + table.name() + " by " + settings.filter() + ": " + e.getMessage(), e);
+    }
   }
 
   private List<FileDecision> decisions(
