@@ -27,18 +27,20 @@ interface Progress extends CompactionListener, AutoCloseable {
     private static final int COLUMNS = 100;
 
     private @Nullable ProgressBar bar; // null until the plan says how much there is
+    private long bytes;
     private int groups;
     private int done;
 
     @Override
-    public synchronized void planned(int planned, long bytes) {
+    public synchronized void planned(int planned, long inputBytes) {
       groups = planned;
       if (planned > 0 && bar == null) {
+        boolean small = inputBytes < 10 << 20;
         bar =
             new ProgressBarBuilder()
                 .setTaskName("compacting")
-                .setInitialMax(Math.max(1, bytes >> 10))
-                .setUnit(" MB", 1 << 10)
+                .setInitialMax(Math.max(1, inputBytes))
+                .setUnit(small ? " KB" : " MB", small ? 1 << 10 : 1 << 20)
                 .setStyle(ProgressBarStyle.ASCII)
                 .setUpdateIntervalMillis(200)
                 .setConsumer(new ConsoleProgressBarConsumer(System.err, COLUMNS))
@@ -46,13 +48,11 @@ interface Progress extends CompactionListener, AutoCloseable {
       }
     }
 
-    private long bytes;
-
     @Override
     public synchronized void progressed(long inputBytes) {
       bytes += inputBytes;
       if (bar != null) {
-        bar.stepTo(Math.min(bar.getMax(), bytes >> 10));
+        bar.stepTo(Math.min(bar.getMax(), bytes));
       }
     }
 
@@ -61,6 +61,9 @@ interface Progress extends CompactionListener, AutoCloseable {
       done++;
       if (bar != null) {
         bar.setExtraMessage(" group " + done + " of " + groups);
+        if (done == groups) {
+          bar.stepTo(bar.getMax());
+        }
       }
     }
 
@@ -93,7 +96,7 @@ interface Progress extends CompactionListener, AutoCloseable {
       groups = planned;
       bytes = inputBytes;
       if (planned > 0) {
-        say("%d groups with %s to rewrite", planned, ByteSize.format(inputBytes));
+        say("%s with %s to rewrite", groups(planned), ByteSize.format(inputBytes));
       }
     }
 
@@ -114,12 +117,16 @@ interface Progress extends CompactionListener, AutoCloseable {
 
     @Override
     public synchronized void committed(long snapshotId, List<RewriteFileGroup> committed) {
-      say("snapshot %d committed with %d groups", snapshotId, committed.size());
+      say("snapshot %d committed with %s", snapshotId, groups(committed.size()));
     }
 
     @Override
     public synchronized void failed(RewriteFileGroup group, String message) {
       say("group %d failed: %s", group.info().globalIndex(), message);
+    }
+
+    private static String groups(int count) {
+      return count + (count == 1 ? " group" : " groups");
     }
 
     private void say(String form, Object... values) {
