@@ -83,7 +83,7 @@ class FirnTest {
         "compact db.orders --where=id=~          | Cannot use the where predicate",
         "compact db.orders --memory=much         | --memory is 'much'",
         "compact db.orders --scratch=nowhere     | is not a directory",
-        "compact db.orders --snapshot-property=firn.run-id=x | is reserved",
+        "compact db.orders --snapshot-property=firn.run-id=x | choose other names",
         "compact orders                          | it must be namespace.table",
         "compact db.order                        | has no table db.order; did you mean 'db.orders'?",
         "compact bd.orders                       | nor a namespace bd; did you mean 'db'?",
