@@ -54,9 +54,7 @@ final class Bits {
    */
   static ArrowBuf slice(ArrowBuf bitmap, long start, long length, BufferAllocator allocator) {
     if ((start & 7) == 0) {
-      ArrowBuf slice = bitmap.slice(start >>> 3, bytes(length));
-      slice.getReferenceManager().retain();
-      return slice;
+      return SharedMemory.slice(bitmap, start >>> 3, bytes(length), allocator);
     }
     ArrowBuf copy = allocator.buffer(Math.max(8, (length + 63) >>> 6 << 3));
     long end = start + length;

@@ -3,12 +3,14 @@ package dev.firn.engine.parquet;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.arrow.dataset.jni.NativeMemoryPool;
 import org.apache.arrow.dataset.jni.ReservationListener;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
 
 /**
  * The memory that Arrow's native decoder takes, counted. Batches share it, so it is not added to
  * what their allocators count. Thread-safe.
  */
-final class NativeMemory {
+final class NativeMemory implements AutoCloseable {
   /* The pool is never released: threads of the decoder can still free a buffer to it when the scan
   that the buffer was for is long closed, and would then touch memory that is gone. Unreleased it
   takes some hundred bytes, once for each reader. */
@@ -29,6 +31,13 @@ final class NativeMemory {
             }
           });
 
+  /** What decoded row groups are imported with: see {@link SharedMemory}. */
+  private final BufferAllocator imports = new RootAllocator();
+
+  BufferAllocator imports() {
+    return imports;
+  }
+
   NativeMemoryPool pool() {
     return pool;
   }
@@ -39,5 +48,11 @@ final class NativeMemory {
 
   long bytesPeak() {
     return bytesPeak.get();
+  }
+
+  /** To be closed when all that was decoded is closed, which it checks. */
+  @Override
+  public void close() {
+    imports.close();
   }
 }

@@ -86,6 +86,17 @@ abstract class Reading {
     target.loadFieldBuffers(new ArrowFieldNode(length, nulls), all);
   }
 
+  /** The offsets of rows, counted from the first's. The caller releases them. */
+  private static ArrowBuf movedOffsets(
+      ArrowBuf offsets, int start, int length, int first, BufferAllocator allocator) {
+    ArrowBuf moved = allocator.buffer((length + 1L) * Integer.BYTES);
+    long from = (long) start * Integer.BYTES;
+    for (long at = 0; at <= (long) length * Integer.BYTES; at += Integer.BYTES) {
+      moved.setInt(at, offsets.getInt(from + at) - first);
+    }
+    return moved;
+  }
+
   /** Values of a fixed number of bytes, as they are. */
   static final class Fixed extends Reading {
     private final int width;
@@ -102,8 +113,12 @@ abstract class Reading {
         return;
       }
       FieldVector from = present(source);
-      ArrowBuf data = from.getDataBuffer().slice((long) start * width, (long) length * width);
-      load(from, start, length, target, data);
+      long first = (long) start * width;
+      try (ArrowBuf data =
+          SharedMemory.slice(
+              from.getDataBuffer(), first, (long) length * width, target.getAllocator())) {
+        load(from, start, length, target, data);
+      }
     }
   }
 
@@ -139,9 +154,14 @@ abstract class Reading {
         return;
       }
       FieldVector from = present(source);
-      ArrowBuf offsets =
-          from.getOffsetBuffer().slice((long) start * Integer.BYTES, (length + 1L) * Integer.BYTES);
-      load(from, start, length, target, offsets, from.getDataBuffer());
+      ArrowBuf offsets = from.getOffsetBuffer();
+      int first = offsets.getInt((long) start * Integer.BYTES);
+      int bytes = offsets.getInt(((long) start + length) * Integer.BYTES) - first;
+      BufferAllocator allocator = target.getAllocator();
+      try (ArrowBuf moved = movedOffsets(offsets, start, length, first, allocator);
+          ArrowBuf data = SharedMemory.slice(from.getDataBuffer(), first, bytes, allocator)) {
+        load(from, start, length, target, moved, data);
+      }
     }
   }
 
@@ -161,8 +181,11 @@ abstract class Reading {
         return;
       }
       FieldVector from = present(source);
-      ArrowBuf data = from.getDataBuffer().slice((long) start * width, (long) length * width);
-      try (ArrowBuf offsets = target.getAllocator().buffer((length + 1L) * Integer.BYTES)) {
+      long first = (long) start * width;
+      BufferAllocator allocator = target.getAllocator();
+      try (ArrowBuf data =
+              SharedMemory.slice(from.getDataBuffer(), first, (long) length * width, allocator);
+          ArrowBuf offsets = allocator.buffer((length + 1L) * Integer.BYTES)) {
         for (int row = 0; row <= length; row++) {
           offsets.setInt((long) row * Integer.BYTES, row * width);
         }
@@ -260,19 +283,11 @@ abstract class Reading {
       }
       ListVector from = (ListVector) present(source);
       ListVector to = (ListVector) target;
-      ArrowBuf offsets =
-          from.getOffsetBuffer().slice((long) start * Integer.BYTES, (length + 1L) * Integer.BYTES);
-      int first = offsets.getInt(0);
-      int elements = offsets.getInt((long) length * Integer.BYTES) - first;
-      if (first == 0) {
-        load(from, start, length, to, offsets);
-      } else {
-        try (ArrowBuf moved = to.getAllocator().buffer((length + 1L) * Integer.BYTES)) {
-          for (long at = 0; at <= (long) length * Integer.BYTES; at += Integer.BYTES) {
-            moved.setInt(at, offsets.getInt(at) - first);
-          }
-          load(from, start, length, to, moved);
-        }
+      ArrowBuf offsets = from.getOffsetBuffer();
+      int first = offsets.getInt((long) start * Integer.BYTES);
+      int elements = offsets.getInt(((long) start + length) * Integer.BYTES) - first;
+      try (ArrowBuf moved = movedOffsets(offsets, start, length, first, to.getAllocator())) {
+        load(from, start, length, to, moved);
       }
       element.read(from.getDataVector(), first, elements, to.getDataVector());
       element.checkNulls(elements, to.getDataVector(), null);

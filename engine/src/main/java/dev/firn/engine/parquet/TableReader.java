@@ -38,7 +38,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   /**
    * @param table the schema the run was planned with (S1)
    * @param mapping for files without field ids, or null if the table has none (S8)
-   * @param allocator for the batches of deletes and keys; not null-safe to close before this
+   * @param allocator for the batches of deletes and keys; to be closed after this
    * @param scratch an existing directory for views of row groups, better in memory
    * @param batchRows rows of a batch at most
    */
@@ -227,7 +227,13 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     return nativeMemory.bytes();
   }
 
-  /** Does nothing yet: what it opened is closed by who opened it. */
+  /**
+   * Closes the reader.
+   *
+   * @throws IllegalStateException if batches that it opened are still open
+   */
   @Override
-  public void close() {}
+  public void close() {
+    nativeMemory.close();
+  }
 }

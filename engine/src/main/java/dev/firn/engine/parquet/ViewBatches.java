@@ -13,7 +13,9 @@ import org.apache.arrow.dataset.scanner.ScanOptions;
 import org.apache.arrow.dataset.scanner.Scanner;
 import org.apache.arrow.dataset.source.Dataset;
 import org.apache.arrow.dataset.source.DatasetFactory;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowReader;
@@ -27,6 +29,7 @@ final class ViewBatches implements RowBatches {
 
   private final SourceFile source;
   private final SourceFile.RowGroup group;
+  private final BufferAllocator allocator;
   private final @Nullable ArrowReader reader;
   private final VectorSchemaRoot batch;
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
@@ -36,6 +39,10 @@ final class ViewBatches implements RowBatches {
 
   private int decodedRows = 0;
   private int nextRow = 0;
+
+  /** Holds the size of the decoded rows against the allocator. */
+  private ArrowBuf charge;
+
   private long firstPosition;
   private boolean closed = false;
 
@@ -44,11 +51,14 @@ final class ViewBatches implements RowBatches {
       throws IOException {
     this.source = source;
     this.group = group;
+    this.allocator = allocator;
     this.firstPosition = group.firstPosition();
+    this.charge = allocator.getEmpty();
     try {
-      this.reader = view == null ? null : open(view, allocator);
+      this.reader = view == null ? null : open(view);
       this.batch = VectorSchemaRoot.create(source.layout(), allocator);
       open.push(batch);
+      open.push(() -> charge.close());
     } catch (Throwable failure) {
       closeAll(failure);
       throw failure;
@@ -58,12 +68,13 @@ final class ViewBatches implements RowBatches {
     }
   }
 
-  private ArrowReader open(Path view, BufferAllocator allocator) {
+  private ArrowReader open(Path view) {
     try {
       NativeMemoryPool pool = source.nativeMemory().pool();
       String uri = view.toUri().toString();
       DatasetFactory factory =
-          new FileSystemDatasetFactory(allocator, pool, FileFormat.PARQUET, uri);
+          new FileSystemDatasetFactory(
+              source.nativeMemory().imports(), pool, FileFormat.PARQUET, uri);
       open.push(factory);
       Dataset dataset = factory.finish();
       open.push(dataset);
@@ -77,16 +88,33 @@ final class ViewBatches implements RowBatches {
     }
   }
 
-  private CorruptFileException undecodable(Throwable cause) {
+  /** What a failure of the decoder means: the bytes are wrong, unless memory ran out. */
+  private RuntimeException undecodable(RuntimeException failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      String message = String.valueOf(cause.getMessage());
+      if (cause instanceof OutOfMemoryException
+          || message.contains("malloc of size")
+          || message.contains("realloc of size")) {
+        return new OutOfMemoryException(
+            "Cannot decode row group "
+                + group.ordinal()
+                + " of "
+                + source.location()
+                + " in the memory there is: "
+                + message
+                + ". Nothing was changed.",
+            failure);
+      }
+    }
     return new CorruptFileException(
         "Cannot decode row group "
             + group.ordinal()
             + " of "
             + source.location()
             + ": "
-            + cause.getMessage()
+            + failure.getMessage()
             + ". Nothing was changed.",
-        cause);
+        failure);
   }
 
   @Override
@@ -130,6 +158,8 @@ final class ViewBatches implements RowBatches {
   private boolean decode() throws IOException {
     rowsBefore += decodedRows;
     decodedRows = 0;
+    charge.close();
+    charge = allocator.getEmpty();
     nextRow = 0;
     if (reader == null) {
       decodedRows = (int) Math.min(group.rows() - rowsBefore, ROWS_AT_ONCE_MAX);
@@ -138,6 +168,7 @@ final class ViewBatches implements RowBatches {
     try {
       while (decodedRows == 0 && reader.loadNextBatch()) {
         decodedRows = reader.getVectorSchemaRoot().getRowCount();
+        charge = SharedMemory.charge(decodedBytes(reader.getVectorSchemaRoot()), allocator);
       }
     } catch (RuntimeException failure) {
       throw undecodable(failure);
@@ -154,6 +185,16 @@ final class ViewBatches implements RowBatches {
               + group.rows());
     }
     return decodedRows > 0;
+  }
+
+  private static long decodedBytes(VectorSchemaRoot decoded) {
+    long bytes = 0;
+    for (FieldVector vector : decoded.getFieldVectors()) {
+      for (ArrowBuf buffer : vector.getBuffers(false)) {
+        bytes += buffer.capacity();
+      }
+    }
+    return bytes;
   }
 
   @Override
