@@ -23,6 +23,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionService;
@@ -399,7 +400,7 @@ public final class Compaction {
     }
     while (!pending.isEmpty()) {
       Future<Done> future = take(completions);
-      RewriteFileGroup group = pending.remove(future);
+      RewriteFileGroup group = Objects.requireNonNull(pending.remove(future));
       try {
         Done done = Results.of(future);
         results.put(group.info().globalIndex(), done.result());
@@ -531,7 +532,7 @@ public final class Compaction {
       CommitOutcome.Committed committed, Map<Integer, GroupRewrite.Result> results) {
     snapshotsCommitted.add(committed.snapshotId());
     for (RewriteFileGroup group : committed.groups()) {
-      GroupRewrite.Result result = results.get(group.info().globalIndex());
+      GroupRewrite.Result result = Objects.requireNonNull(results.get(group.info().globalIndex()));
       groupsCommitted++;
       filesRewritten += group.inputFileNum();
       filesAdded += group.addedFiles().size();

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Future;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -82,7 +83,7 @@ final class GroupRewrite {
     long rowsDeleted = 0;
     for (FileScanTask task : tasks) {
       rowsRead += task.file().recordCount();
-      rowsDeleted += deleted.get(task.file().location()).count();
+      rowsDeleted += deletedOf(task.file(), deleted).count();
     }
     List<DataFile> written = move(group, tasks, deleted, memory);
     long rowsWritten = written.stream().mapToLong(DataFile::recordCount).sum();
@@ -219,8 +220,8 @@ final class GroupRewrite {
       forEachBatch(tasks, deleted, memory, sorter::add);
       long expectedRows = partition == null ? -1 : rows;
       try (DataFileOutput output = output(group, spec, expectedRows, sortOrderId)) {
-        if (partition != null) {
-          output.partition(partition);
+        if (partitions == null) {
+          output.partition(Objects.requireNonNull(partition));
           long[] live = new long[LiveRows.words(BATCH_ROWS)];
           sorter.drain(
               BATCH_ROWS,
@@ -240,7 +241,7 @@ final class GroupRewrite {
   private static long liveRows(List<FileScanTask> tasks, Map<String, DeletedRows> deleted) {
     long rows = 0;
     for (FileScanTask task : tasks) {
-      rows += task.file().recordCount() - deleted.get(task.file().location()).count();
+      rows += task.file().recordCount() - deletedOf(task.file(), deleted).count();
     }
     return rows;
   }
@@ -281,7 +282,7 @@ final class GroupRewrite {
             run.reader(),
             run.pin().columns(),
             tasks,
-            task -> deleted.get(task.file().location()),
+            task -> deletedOf(task.file(), deleted),
             run.fetchers())) {
       for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
         long movedOfPiece = 0;
@@ -311,9 +312,13 @@ final class GroupRewrite {
     }
   }
 
+  private static DeletedRows deletedOf(DataFile file, Map<String, DeletedRows> deleted) {
+    return Objects.requireNonNull(deleted.get(file.location()), file::location);
+  }
+
   /** Counts file by file: rows lost from one and doubled from another do not add up (C26). */
   private static void checkMoved(DataFile file, Map<String, DeletedRows> deleted, long moved) {
-    long expected = file.recordCount() - deleted.get(file.location()).count();
+    long expected = file.recordCount() - deletedOf(file, deleted).count();
     if (moved != expected) {
       throw new RowsLostException(
           "Data file "

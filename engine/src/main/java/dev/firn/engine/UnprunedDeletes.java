@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
@@ -58,7 +59,7 @@ final class UnprunedDeletes {
         for (DeleteFile file : reader) {
           if (file.content() == FileContent.EQUALITY_DELETES
               && file.equalityFieldIds().stream().anyMatch(unprunable::contains)) {
-            deletes.add(table.specs().get(file.specId()), file.copy());
+            deletes.add(Objects.requireNonNull(table.specs().get(file.specId())), file.copy());
           }
         }
       } catch (IOException e) {
