@@ -88,7 +88,7 @@ final class ViewBatches implements RowBatches {
     }
   }
 
-  /** What a failure of the decoder means: the bytes are wrong, unless memory ran out. */
+  /** What a failure of the decoder means: wrong bytes, if not too little memory or ability. */
   private RuntimeException undecodable(RuntimeException failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       String message = String.valueOf(cause.getMessage());
@@ -105,6 +105,18 @@ final class ViewBatches implements RowBatches {
                 + ". Nothing was changed.",
             failure);
       }
+    }
+    if (String.valueOf(failure.getMessage()).contains("not implemented")) {
+      // Also if a nested column has more than 2 GiB of strings in one row group.
+      return new UnsupportedFileException(
+          "Cannot decode row group "
+              + group.ordinal()
+              + " of "
+              + source.location()
+              + ", which needs what Arrow does not have: "
+              + failure.getMessage()
+              + ". Nothing was changed.",
+          failure);
     }
     return new CorruptFileException(
         "Cannot decode row group "
