@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.vector.FieldVector;
 import org.apache.parquet.bytes.BytesInput;
+import org.apache.parquet.bytes.BytesUtils;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.ParquetProperties;
@@ -20,13 +20,11 @@ import org.apache.parquet.column.values.ValuesWriter;
 import org.apache.parquet.column.values.bloomfilter.AdaptiveBlockSplitBloomFilter;
 import org.apache.parquet.column.values.bloomfilter.BlockSplitBloomFilter;
 import org.apache.parquet.column.values.bloomfilter.BloomFilter;
-import org.apache.parquet.column.values.dictionary.DictionaryValuesWriter;
-import org.apache.parquet.column.values.fallback.FallbackValuesWriter;
-import org.apache.parquet.column.values.plain.PlainValuesWriter;
-import org.apache.parquet.column.values.rle.RunLengthBitPackingHybridEncoder;
+import org.apache.parquet.column.values.delta.DeltaBinaryPackingValuesWriterForInteger;
+import org.apache.parquet.column.values.delta.DeltaBinaryPackingValuesWriterForLong;
+import org.apache.parquet.column.values.deltastrings.DeltaByteArrayWriter;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
 import org.apache.parquet.hadoop.ParquetFileWriter;
-import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
@@ -40,6 +38,9 @@ final class ColumnChunkBuilder implements AutoCloseable {
   /* A page ends when this share of its size is left: the next rows would go over. */
   private static final int PAGE_SLACK_DIVISOR = 10;
 
+  /* Sizes of so few values are added up rather than bounded. */
+  private static final int RUN_ROWS_COUNTED_MAX = 64;
+
   private final ColumnDescriptor column;
   private final ParquetProperties properties;
   private final Compressors.Lent compressor;
@@ -49,25 +50,25 @@ final class ColumnChunkBuilder implements AutoCloseable {
   private final @Nullable FieldBounds bounds; // null where the footer says it all
   private final @Nullable BloomFilter bloomFilter; // null where there is none
   private final boolean hasStatistics;
-  private final boolean isUnsigned; // bytes are ordered as such; else a decimal
   private final boolean hasSizeStatistics;
   private final int definitionMax;
   private final int repetitionMax;
-  private final RunLengthBitPackingHybridEncoder definitionEncoder;
-  private final RunLengthBitPackingHybridEncoder repetitionEncoder;
-  private final ValuesWriter values;
+  private final int width; // bytes of a value, or zero when they differ
+  private final PageBuffer definitionLevels = new PageBuffer();
+  private final PageBuffer repetitionLevels = new PageBuffer();
+  private final RunLengthEncoder definitionEncoder = new RunLengthEncoder(definitionLevels);
+  private final RunLengthEncoder repetitionEncoder = new RunLengthEncoder(repetitionLevels);
+  private final ColumnValues values;
 
   // The page.
   private int pageRows;
   private int pageEntries;
   private int pageValues;
-  private long pageBinaryBytes;
   private Statistics<?> statistics;
   private final long[] definitionCounts;
   private final long[] repetitionCounts;
 
   private long uncompressedBytes;
-  private byte[] bytes = new byte[0];
   private boolean closed;
 
   /**
@@ -99,51 +100,73 @@ final class ColumnChunkBuilder implements AutoCloseable {
             settings.getPageWriteChecksumEnabled());
     this.pageWriter = pages.getPageWriter(column);
     this.hasStatistics = settings.getStatisticsEnabled(column);
-    this.isUnsigned =
-        !(column.getPrimitiveType().getLogicalTypeAnnotation()
-            instanceof LogicalTypeAnnotation.DecimalLogicalTypeAnnotation);
     this.hasSizeStatistics = settings.getSizeStatisticsEnabled(column);
     this.definitionMax = column.getMaxDefinitionLevel();
     this.repetitionMax = column.getMaxRepetitionLevel();
-    this.definitionEncoder = settings.newDefinitionLevelEncoder(column);
-    this.repetitionEncoder = settings.newRepetitionLevelEncoder(column);
-    this.values = valuesWriter(column, settings);
+    this.width = fixedWidth(column);
     this.bloomFilter = bloomFilter(column, settings);
+    this.values = values(column, settings, bloomFilter, bounds);
+    beginLevels();
     this.definitionCounts = new long[definitionMax + 1];
     this.repetitionCounts = new long[repetitionMax + 1];
     this.statistics = newStatistics();
   }
 
-  /* Floats and doubles are written as ints and longs of the same bits: Parquet's own writers for
-  them make every NaN the same one (S21). Their encodings, dictionary and plain, are equal. */
-  private static ValuesWriter valuesWriter(ColumnDescriptor column, ParquetProperties settings) {
-    boolean isFloat = column.getType() == PrimitiveTypeName.FLOAT;
-    boolean isDouble = column.getType() == PrimitiveTypeName.DOUBLE;
-    if (!isFloat && !isDouble) {
-      return settings.newValuesWriter(column);
-    }
-    PlainValuesWriter plain =
-        new PlainValuesWriter(
-            settings.getInitialSlabSize(),
-            settings.getPageSizeThreshold(),
-            settings.getAllocator());
-    if (!settings.isDictionaryEnabled(column)) {
-      return plain;
-    }
+  private static ColumnValues values(
+      ColumnDescriptor column,
+      ParquetProperties settings,
+      @Nullable BloomFilter bloomFilter,
+      @Nullable FieldBounds bounds) {
     boolean isV1 = settings.getWriterVersion() == WriterVersion.PARQUET_1_0;
-    Encoding ofPage = isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.RLE_DICTIONARY;
-    Encoding ofDictionary = isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.PLAIN;
-    int dictionaryBytes = settings.getDictionaryPageSizeThreshold();
-    if (isFloat) {
-      return FallbackValuesWriter.of(
-          new DictionaryValuesWriter.PlainIntegerDictionaryValuesWriter(
-              dictionaryBytes, ofPage, ofDictionary, settings.getAllocator()),
-          plain);
+    int keepBytesMax = settings.getPageSizeThreshold() / 2 * 3 + PageBuffer.SLACK;
+    if (column.getType() == PrimitiveTypeName.BOOLEAN) {
+      return new BooleanValues(!isV1, keepBytesMax);
     }
-    return FallbackValuesWriter.of(
-        new DictionaryValuesWriter.PlainLongDictionaryValuesWriter(
-            dictionaryBytes, ofPage, ofDictionary, settings.getAllocator()),
-        plain);
+    boolean isFixed = column.getType() == PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY;
+    DictionaryValues.Encodings encodings =
+        new DictionaryValues.Encodings(
+            settings.isDictionaryEnabled(column) && !(isV1 && isFixed), // as parquet-java has it
+            settings.getDictionaryPageSizeThreshold(),
+            isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.RLE_DICTIONARY,
+            isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.PLAIN,
+            isV1 ? null : deltaWriter(column, settings),
+            keepBytesMax);
+    return switch (column.getType()) {
+      case INT32, INT64, FLOAT, DOUBLE ->
+          new FixedWidthValues(column.getType(), encodings, bloomFilter, bounds);
+      case BINARY, FIXED_LEN_BYTE_ARRAY ->
+          new BinaryValues(
+              isFixed ? column.getTypeLength() : 0,
+              column.getPrimitiveType().getLogicalTypeAnnotation()
+                  instanceof LogicalTypeAnnotation.DecimalLogicalTypeAnnotation,
+              encodings,
+              bloomFilter);
+      default -> throw new IllegalStateException("Cannot write column " + column);
+    };
+  }
+
+  /**
+   * Parquet's writer of what version 2 has in place of plain values; null where it has them too.
+   */
+  private static @Nullable ValuesWriter deltaWriter(
+      ColumnDescriptor column, ParquetProperties settings) {
+    int slabBytes = settings.getInitialSlabSize();
+    int pageBytes = settings.getPageSizeThreshold();
+    return switch (column.getType()) {
+      case INT32 ->
+          new DeltaBinaryPackingValuesWriterForInteger(
+              slabBytes, pageBytes, settings.getAllocator());
+      case INT64 ->
+          new DeltaBinaryPackingValuesWriterForLong(slabBytes, pageBytes, settings.getAllocator());
+      case BINARY, FIXED_LEN_BYTE_ARRAY ->
+          new DeltaByteArrayWriter(slabBytes, pageBytes, settings.getAllocator());
+      default -> null;
+    };
+  }
+
+  private void beginLevels() {
+    definitionEncoder.begin(BytesUtils.getWidthFromMaxInt(definitionMax));
+    repetitionEncoder.begin(BytesUtils.getWidthFromMaxInt(repetitionMax));
   }
 
   private static @Nullable BloomFilter bloomFilter(
@@ -182,7 +205,9 @@ final class ColumnChunkBuilder implements AutoCloseable {
       while (entry < entries) {
         Run run = nextRun(leaf, entry, value);
         addLevels(leaf, entry, run.entryEnd());
-        addValues(leaf, value, run.valueEnd());
+        if (run.valueEnd() > value) {
+          values.add(leaf, value, run.valueEnd(), statistics, compressor.scratch());
+        }
         int count = run.entryEnd() - entry;
         pageEntries += count;
         pageValues += run.valueEnd() - value;
@@ -206,24 +231,69 @@ final class ColumnChunkBuilder implements AutoCloseable {
   left of it with the last of them only. Exact sizes, not samples, so that a few huge values
   cannot make a huge page (M18). */
   private Run nextRun(LeafColumn leaf, int entry, int value) {
-    int entries = leaf.entries();
     long bytesLeft = Math.max(1, pageBytesLeft());
     int rowsLeft = properties.getPageRowCountLimit() - pageRows;
-    int width = fixedWidth();
-    if (repetitionMax == 0 && width > 0) {
-      long rows = Math.min(Math.min(rowsLeft, entries - entry), (bytesLeft + width - 1) / width);
-      int entryEnd = entry + (int) rows;
-      return new Run(entryEnd, valueEnd(leaf, entry, entryEnd, value), (int) rows);
+    if (repetitionMax > 0) {
+      return nextRepeated(leaf, entry, value, rowsLeft, bytesLeft);
     }
+    int rows = Math.min(rowsLeft, leaf.entries() - entry);
+    if (width > 0) {
+      rows = (int) Math.min(rows, (bytesLeft + width - 1) / width);
+      return new Run(entry + rows, valueEnd(leaf, entry, entry + rows, value), rows);
+    }
+    // Half as many rows until they fit; few rows are counted one by one. Later runs add the rest.
+    while (rows > RUN_ROWS_COUNTED_MAX) {
+      int valueEnd = valueEnd(leaf, entry, entry + rows, value);
+      if (rows + binaryBytesMax(leaf, value, valueEnd) < bytesLeft) {
+        return new Run(entry + rows, valueEnd, rows);
+      }
+      rows /= 2;
+    }
+    return nextCounted(leaf, entry, value, Math.min(rowsLeft, rows), bytesLeft);
+  }
+
+  /* At least what the values take as PLAIN: what lies between them in the vector counts too. */
+  private static long binaryBytesMax(LeafColumn leaf, int value, int valueEnd) {
+    if (value == valueEnd) {
+      return 0;
+    }
+    ArrowBuf offsets = leaf.values().getOffsetBuffer();
+    long start = offsets.getInt((long) leaf.slots()[value] << 2);
+    long end = offsets.getInt((leaf.slots()[valueEnd - 1] + 1L) << 2);
+    return end - start + (long) Integer.BYTES * (valueEnd - value);
+  }
+
+  private Run nextRepeated(LeafColumn leaf, int entry, int value, int rowsLeft, long bytesLeft) {
+    int entries = leaf.entries();
+    long valueBytes =
+        width > 0
+            ? (long) width * (leaf.valueCount() - value)
+            : binaryBytesMax(leaf, value, leaf.valueCount());
+    if (entries - entry + valueBytes < bytesLeft) {
+      byte[] repetitions = leaf.repetitions();
+      int rows = 0;
+      for (int e = entry; e < entries; e++) {
+        rows += repetitions[e] == 0 ? 1 : 0;
+      }
+      if (rows <= rowsLeft) {
+        return new Run(entries, leaf.valueCount(), rows);
+      }
+    }
+    return nextCounted(leaf, entry, value, rowsLeft, bytesLeft);
+  }
+
+  private Run nextCounted(LeafColumn leaf, int entry, int value, int rowsMax, long bytesMax) {
+    int entries = leaf.entries();
     ArrowBuf offsets = width > 0 ? null : leaf.values().getOffsetBuffer();
     int[] slots = leaf.slots();
     byte[] definitions = leaf.definitions();
     byte[] repetitions = leaf.repetitions();
-    boolean allDefined = leaf.valueCount() == entries;
+    boolean allDefined = leaf.isAllDefined();
+    long bytesLeft = bytesMax;
     int rows = 0;
     int entryEnd = entry;
     int valueEnd = value;
-    while (entryEnd < entries && rows < rowsLeft && bytesLeft > 0) {
+    while (entryEnd < entries && rows < rowsMax && bytesLeft > 0) {
       do {
         if (allDefined || definitions[entryEnd] == definitionMax) {
           bytesLeft -= offsets == null ? width : plainBytes(offsets, slots[valueEnd]);
@@ -242,8 +312,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     return 4 + offsets.getInt((slot + 1L) << 2) - offsets.getInt((long) slot << 2);
   }
 
-  /** The bytes of a value, or zero when they differ. */
-  private int fixedWidth() {
+  private static int fixedWidth(ColumnDescriptor column) {
     return switch (column.getType()) {
       case BOOLEAN -> 1;
       case INT32, FLOAT -> 4;
@@ -254,275 +323,38 @@ final class ColumnChunkBuilder implements AutoCloseable {
   }
 
   private int valueEnd(LeafColumn leaf, int entry, int entryEnd, int value) {
-    if (leaf.valueCount() == leaf.entries()) {
+    if (leaf.isAllDefined()) {
       return value + entryEnd - entry;
     }
     byte[] definitions = leaf.definitions();
     int end = value;
     for (int e = entry; e < entryEnd; e++) {
-      if (definitions[e] == definitionMax) {
-        end++;
-      }
+      end += definitions[e] == definitionMax ? 1 : 0;
     }
     return end;
   }
 
-  private void addLevels(LeafColumn leaf, int from, int to) throws IOException {
+  private void addLevels(LeafColumn leaf, int from, int to) {
     if (definitionMax > 0) {
-      byte[] levels = leaf.definitions();
-      for (int e = from; e < to; e++) {
-        int level = levels[e];
-        definitionEncoder.writeInt(level);
-        definitionCounts[level]++;
+      if (leaf.isAllDefined()) {
+        definitionEncoder.add(definitionMax, to - from);
+        definitionCounts[definitionMax] += to - from;
+      } else {
+        definitionEncoder.add(leaf.definitions(), from, to);
+        if (definitionMax > 1) {
+          count(leaf.definitions(), from, to, definitionCounts);
+        }
       }
     }
     if (repetitionMax > 0) {
-      byte[] levels = leaf.repetitions();
-      for (int e = from; e < to; e++) {
-        int level = levels[e];
-        repetitionEncoder.writeInt(level);
-        repetitionCounts[level]++;
-      }
+      repetitionEncoder.add(leaf.repetitions(), from, to);
+      count(leaf.repetitions(), from, to, repetitionCounts);
     }
   }
 
-  private void addValues(LeafColumn leaf, int from, int to) {
-    if (from == to) {
-      return;
-    }
-    FieldVector vector = leaf.values();
-    int[] slots = leaf.slots();
-    ArrowBuf data = vector.getDataBuffer();
-    switch (column.getType()) {
-      case BOOLEAN -> addBooleans(data, slots, from, to);
-      case INT32 -> addInts(data, slots, from, to);
-      case INT64 -> addLongs(data, slots, from, to);
-      case FLOAT -> addFloats(data, slots, from, to);
-      case DOUBLE -> addDoubles(data, slots, from, to);
-      case FIXED_LEN_BYTE_ARRAY -> addFixed(data, slots, from, to);
-      case BINARY -> addBinaries(vector.getOffsetBuffer(), data, slots, from, to);
-      default -> throw new IllegalStateException("Cannot write column " + column);
-    }
-  }
-
-  private void addBooleans(ArrowBuf data, int[] slots, int from, int to) {
-    int trues = 0;
-    for (int i = from; i < to; i++) {
-      int slot = slots[i];
-      boolean value = (data.getByte(slot >>> 3) >>> (slot & 7) & 1) != 0;
-      values.writeBoolean(value);
-      trues += value ? 1 : 0;
-    }
-    if (trues < to - from) {
-      statistics.updateStats(false);
-    }
-    if (trues > 0) {
-      statistics.updateStats(true);
-    }
-  }
-
-  private void addInts(ArrowBuf data, int[] slots, int from, int to) {
-    int least = Integer.MAX_VALUE;
-    int greatest = Integer.MIN_VALUE;
-    for (int i = from; i < to; i++) {
-      int value = data.getInt((long) slots[i] << 2);
-      values.writeInteger(value);
-      least = Math.min(least, value);
-      greatest = Math.max(greatest, value);
-    }
-    statistics.updateStats(least);
-    statistics.updateStats(greatest);
-    if (bloomFilter != null) {
-      for (int i = from; i < to; i++) {
-        bloomFilter.insertHash(bloomFilter.hash(data.getInt((long) slots[i] << 2)));
-      }
-    }
-  }
-
-  private void addLongs(ArrowBuf data, int[] slots, int from, int to) {
-    long least = Long.MAX_VALUE;
-    long greatest = Long.MIN_VALUE;
-    for (int i = from; i < to; i++) {
-      long value = data.getLong((long) slots[i] << 3);
-      values.writeLong(value);
-      least = Math.min(least, value);
-      greatest = Math.max(greatest, value);
-    }
-    statistics.updateStats(least);
-    statistics.updateStats(greatest);
-    if (bloomFilter != null) {
-      for (int i = from; i < to; i++) {
-        bloomFilter.insertHash(bloomFilter.hash(data.getLong((long) slots[i] << 3)));
-      }
-    }
-  }
-
-  private void addFloats(ArrowBuf data, int[] slots, int from, int to) {
-    int nans = 0;
-    float least = Float.POSITIVE_INFINITY;
-    float greatest = Float.NEGATIVE_INFINITY;
-    for (int i = from; i < to; i++) {
-      int bits = data.getInt((long) slots[i] << 2);
-      values.writeInteger(bits);
-      float value = Float.intBitsToFloat(bits);
-      if (Float.isNaN(value)) {
-        nans++;
-      } else {
-        least = Math.min(least, value); // as Float.compare orders them, -0.0 below 0.0
-        greatest = Math.max(greatest, value);
-      }
-    }
-    if (nans < to - from) {
-      statistics.updateStats(least);
-      statistics.updateStats(greatest);
-    }
-    if (nans > 0) {
-      statistics.updateStats(Float.NaN);
-    }
-    if (bounds != null) {
-      bounds.merge(nans, least, greatest);
-    }
-    if (bloomFilter != null) {
-      for (int i = from; i < to; i++) {
-        float value = Float.intBitsToFloat(data.getInt((long) slots[i] << 2));
-        bloomFilter.insertHash(bloomFilter.hash(value));
-      }
-    }
-  }
-
-  private void addDoubles(ArrowBuf data, int[] slots, int from, int to) {
-    int nans = 0;
-    double least = Double.POSITIVE_INFINITY;
-    double greatest = Double.NEGATIVE_INFINITY;
-    for (int i = from; i < to; i++) {
-      long bits = data.getLong((long) slots[i] << 3);
-      values.writeLong(bits);
-      double value = Double.longBitsToDouble(bits);
-      if (Double.isNaN(value)) {
-        nans++;
-      } else {
-        least = Math.min(least, value);
-        greatest = Math.max(greatest, value);
-      }
-    }
-    if (nans < to - from) {
-      statistics.updateStats(least);
-      statistics.updateStats(greatest);
-    }
-    if (nans > 0) {
-      statistics.updateStats(Double.NaN);
-    }
-    if (bounds != null) {
-      bounds.merge(nans, least, greatest);
-    }
-    if (bloomFilter != null) {
-      for (int i = from; i < to; i++) {
-        double value = Double.longBitsToDouble(data.getLong((long) slots[i] << 3));
-        bloomFilter.insertHash(bloomFilter.hash(value));
-      }
-    }
-  }
-
-  private void addFixed(ArrowBuf data, int[] slots, int from, int to) {
-    int width = column.getTypeLength();
-    int first = slots[from];
-    long range = (slots[to - 1] + 1L - first) * width;
-    boolean isDense = range <= 2L * (to - from) * width;
-    ensureBytes(isDense ? range : (long) (to - from) * width);
-    if (isDense) {
-      data.getBytes((long) first * width, bytes, 0, (int) range);
-    }
-    int at = 0;
-    Extremes extremes = new Extremes();
-    for (int i = from; i < to; i++) {
-      if (isDense) {
-        at = (slots[i] - first) * width;
-      } else {
-        at = (i - from) * width;
-        data.getBytes((long) slots[i] * width, bytes, at, width);
-      }
-      add(at, at + width, extremes);
-    }
-    addStatistics(extremes);
-  }
-
-  private void addBinaries(ArrowBuf offsets, ArrowBuf data, int[] slots, int from, int to) {
-    long first = offsets.getInt((long) slots[from] << 2);
-    long range = offsets.getInt((slots[to - 1] + 1L) << 2) - first;
-    long wanted = -4L * (to - from);
-    for (int i = from; i < to; i++) {
-      wanted += plainBytes(offsets, slots[i]);
-    }
-    boolean isDense = range <= 2 * wanted;
-    ensureBytes(isDense ? range : wanted);
-    if (isDense && range > 0) {
-      data.getBytes(first, bytes, 0, (int) range);
-    }
-    int end = 0;
-    Extremes extremes = new Extremes();
-    for (int i = from; i < to; i++) {
-      int start = offsets.getInt((long) slots[i] << 2);
-      int length = offsets.getInt((slots[i] + 1L) << 2) - start;
-      int at = isDense ? (int) (start - first) : end;
-      if (!isDense && length > 0) {
-        data.getBytes(start, bytes, at, length);
-      }
-      end = at + length;
-      add(at, end, extremes);
-    }
-    addStatistics(extremes);
-    pageBinaryBytes += wanted;
-  }
-
-  /** Where in {@link #bytes} the least and the greatest value of a run are. */
-  private static final class Extremes {
-    private int leastStart = -1;
-    private int leastEnd;
-    private int greatestStart;
-    private int greatestEnd;
-  }
-
-  /* The array is reused: what keeps a value, dictionary and statistics, copies it. */
-  private void add(int start, int end, Extremes extremes) {
-    Binary value = Binary.fromReusedByteArray(bytes, start, end - start);
-    values.writeBytes(value);
-    if (bloomFilter != null) {
-      bloomFilter.insertHash(bloomFilter.hash(value));
-    }
-    if (!isUnsigned) {
-      statistics.updateStats(value);
-    } else if (extremes.leastStart < 0) {
-      extremes.leastStart = start;
-      extremes.leastEnd = end;
-      extremes.greatestStart = start;
-      extremes.greatestEnd = end;
-    } else if (compare(start, end, extremes.leastStart, extremes.leastEnd) < 0) {
-      extremes.leastStart = start;
-      extremes.leastEnd = end;
-    } else if (compare(start, end, extremes.greatestStart, extremes.greatestEnd) > 0) {
-      extremes.greatestStart = start;
-      extremes.greatestEnd = end;
-    }
-  }
-
-  private int compare(int start, int end, int otherStart, int otherEnd) {
-    return Arrays.compareUnsigned(bytes, start, end, bytes, otherStart, otherEnd);
-  }
-
-  private void addStatistics(Extremes extremes) {
-    if (extremes.leastStart >= 0) {
-      statistics.updateStats(
-          Binary.fromReusedByteArray(
-              bytes, extremes.leastStart, extremes.leastEnd - extremes.leastStart));
-      statistics.updateStats(
-          Binary.fromReusedByteArray(
-              bytes, extremes.greatestStart, extremes.greatestEnd - extremes.greatestStart));
-    }
-  }
-
-  private void ensureBytes(long capacity) {
-    if (bytes.length < capacity) {
-      bytes = new byte[Math.max(Math.toIntExact(capacity), 1024)];
+  private static void count(byte[] levels, int from, int to, long[] counts) {
+    for (int e = from; e < to; e++) {
+      counts[levels[e]]++;
     }
   }
 
@@ -532,9 +364,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
 
   /** Bytes of the page that is not written yet, before compression. */
   private long pageBytes() {
-    return values.getBufferedSize()
-        + (definitionMax > 0 ? definitionEncoder.getBufferedSize() : 0)
-        + (repetitionMax > 0 ? repetitionEncoder.getBufferedSize() : 0);
+    return values.bufferedBytes() + definitionLevels.size() + repetitionLevels.size();
   }
 
   private void writePage() throws IOException {
@@ -545,16 +375,17 @@ final class ColumnChunkBuilder implements AutoCloseable {
     if (bounds != null) {
       bounds.count(pageEntries, nulls);
     }
-    BytesInput data = values.getBytes();
-    Encoding encoding = values.getEncoding();
+    BytesInput data = values.page();
+    Encoding encoding = values.encoding();
+    compressor.effort(ratio.effort(encoding.usesDictionary()));
+    BytesInput repetitions = levels(repetitionEncoder, repetitionLevels, repetitionMax);
+    BytesInput definitions = levels(definitionEncoder, definitionLevels, definitionMax);
     GeospatialStatistics geospatial =
         GeospatialStatistics.newBuilder(column.getPrimitiveType()).build();
     if (properties.getWriterVersion() == WriterVersion.PARQUET_1_0) {
       pageWriter.writePage(
           BytesInput.concat(
-              levelsWithLength(repetitionEncoder, repetitionMax),
-              levelsWithLength(definitionEncoder, definitionMax),
-              data),
+              withLength(repetitions, repetitionMax), withLength(definitions, definitionMax), data),
           pageEntries,
           pageRows,
           statistics,
@@ -568,8 +399,8 @@ final class ColumnChunkBuilder implements AutoCloseable {
           pageRows,
           nulls,
           pageEntries,
-          repetitionMax == 0 ? BytesInput.empty() : repetitionEncoder.toBytes(),
-          definitionMax == 0 ? BytesInput.empty() : definitionEncoder.toBytes(),
+          repetitions,
+          definitions,
           encoding,
           data,
           statistics,
@@ -579,24 +410,29 @@ final class ColumnChunkBuilder implements AutoCloseable {
     ratio.add(raw, pageWriter.getMemSize() - before);
     uncompressedBytes += raw;
     values.reset();
-    definitionEncoder.reset();
-    repetitionEncoder.reset();
+    definitionLevels.reset(properties.getPageSizeThreshold());
+    repetitionLevels.reset(properties.getPageSizeThreshold());
+    beginLevels();
     Arrays.fill(definitionCounts, 0);
     Arrays.fill(repetitionCounts, 0);
     statistics = newStatistics();
     pageRows = 0;
     pageEntries = 0;
     pageValues = 0;
-    pageBinaryBytes = 0;
   }
 
-  private static BytesInput levelsWithLength(RunLengthBitPackingHybridEncoder encoder, int levelMax)
-      throws IOException {
+  private static BytesInput levels(RunLengthEncoder encoder, PageBuffer levels, int levelMax) {
     if (levelMax == 0) {
       return BytesInput.empty();
     }
-    BytesInput levels = encoder.toBytes();
-    return BytesInput.concat(BytesInput.fromInt(Math.toIntExact(levels.size())), levels);
+    encoder.end();
+    return levels.input();
+  }
+
+  private static BytesInput withLength(BytesInput levels, int levelMax) {
+    return levelMax == 0
+        ? levels
+        : BytesInput.concat(BytesInput.fromInt(Math.toIntExact(levels.size())), levels);
   }
 
   private SizeStatistics sizeStatistics() {
@@ -606,7 +442,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     }
     return new SizeStatistics(
         column.getPrimitiveType(),
-        pageBinaryBytes,
+        values.unencodedBytes(),
         repetitionMax > 0 ? boxed(repetitionCounts) : List.of(),
         definitionMax > 1 ? boxed(definitionCounts) : List.of());
   }
@@ -626,10 +462,9 @@ final class ColumnChunkBuilder implements AutoCloseable {
       if (pageEntries > 0) {
         writePage();
       }
-      DictionaryPage dictionary = values.toDictPageAndClose();
+      DictionaryPage dictionary = values.dictionaryPage();
       if (dictionary != null) {
         pageWriter.writeDictionaryPage(dictionary);
-        values.resetDictionary();
       }
       if (bloomFilter != null) {
         pages.getBloomFilterWriter(column).writeBloomFilter(bloomFilter);
@@ -662,33 +497,23 @@ final class ColumnChunkBuilder implements AutoCloseable {
   /** The part of {@link #estimatedBytes()} that is a guess. */
   double pendingBytes() {
     long pending = pageBytes();
-    if (values instanceof FallbackValuesWriter<?, ?> fallback) {
-      pending += Math.min(dictionaryBytes(fallback), uncompressedBytes + pending);
-    }
+    pending += Math.min(values.dictionaryBytes(), uncompressedBytes + pending);
     return pending * ratio.ratio();
   }
 
   /** Memory in use. */
   long memoryBytes() {
     return pageWriter.allocatedSize()
-        + values.getAllocatedSize()
-        + definitionEncoder.getAllocatedSize()
-        + repetitionEncoder.getAllocatedSize()
-        + bytes.length
+        + values.memoryBytes()
+        + definitionLevels.capacity()
+        + repetitionLevels.capacity()
         + (bloomFilter == null ? 0 : bloomFilter.getBitsetSize());
-  }
-
-  private static long dictionaryBytes(FallbackValuesWriter<?, ?> fallback) {
-    return Math.max(
-        0, fallback.initialWriter.getAllocatedSize() - fallback.initialWriter.getBufferedSize());
   }
 
   @Override
   public void close() {
     if (!closed) {
       closed = true;
-      definitionEncoder.close();
-      repetitionEncoder.close();
       values.close();
       pages.close();
     }

@@ -1,13 +1,15 @@
 package dev.firn.engine.parquet;
 
 /**
- * How many bytes in a file a byte before encoding and compression has become, for one column of an
- * output, over the pages written lately. Not thread-safe.
+ * How one column of an output compresses: how many bytes in a file a byte before encoding and
+ * compression has become, over the pages written lately, and with what effort. Not thread-safe.
  */
 final class CompressionRatio {
   /* Older pages count less, so that a change in the data is followed. */
   private static final long WINDOW_BYTES = 64L << 20;
 
+  private final ZstdPages.Effort ofDictionaryPages = new ZstdPages.Effort();
+  private final ZstdPages.Effort ofOtherPages = new ZstdPages.Effort();
   private double rawBytes;
   private double writtenBytes;
 
@@ -23,5 +25,10 @@ final class CompressionRatio {
   /** Written bytes for each raw one; 1 as long as nothing is known. */
   double ratio() {
     return rawBytes == 0 ? 1 : writtenBytes / rawBytes;
+  }
+
+  /** How hard the column's pages are compressed with zstd. */
+  ZstdPages.Effort effort(boolean usesDictionary) {
+    return usesDictionary ? ofDictionaryPages : ofOtherPages;
   }
 }

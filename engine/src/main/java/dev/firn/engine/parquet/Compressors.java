@@ -15,16 +15,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The compressors of one output. A compressor is not thread-safe and holds buffers of its own, so
- * that one is lent to a thread for the time it encodes a column; as many are made as are in use at
- * once. Thread-safe; {@link #close()} releases them all.
+ * that one is lent to a thread for the time it encodes a column, with room to work in; as many are
+ * made as are in use at once. Thread-safe; {@link #close()} releases them all.
  */
 final class Compressors implements AutoCloseable {
   private final CompressionCodecName codec;
   private final Configuration configuration;
   private final int pageBytes;
-  private final ArrayDeque<BytesInputCompressor> free = new ArrayDeque<>();
+  private final ArrayDeque<Tools> free = new ArrayDeque<>();
   private final List<ParquetCodecFactory> factories = new ArrayList<>();
+  private final List<ZstdPages> zstds = new ArrayList<>();
   private boolean closed;
+
+  /**
+   * What a thread needs to encode a column.
+   *
+   * @param zstd compresses in place of {@code compressor}; null for other codecs
+   */
+  private record Tools(BytesInputCompressor compressor, @Nullable ZstdPages zstd, Scratch scratch) {
+
+    BytesInput compress(BytesInput bytes, ZstdPages.Effort effort) throws IOException {
+      return zstd == null ? compressor.compress(bytes) : zstd.compress(bytes, effort);
+    }
+  }
 
   /**
    * @throws UnsupportedTableException if the codec cannot be used here
@@ -38,9 +51,9 @@ final class Compressors implements AutoCloseable {
 
   private void probe() {
     try {
-      BytesInputCompressor compressor = borrow();
-      compressor.compress(BytesInput.from(new byte[16])).size();
-      giveBack(compressor);
+      Tools tools = borrow();
+      tools.compress(BytesInput.from(new byte[16]), new ZstdPages.Effort()).size();
+      giveBack(tools);
     } catch (IOException | RuntimeException | LinkageError failure) {
       close();
       UnsupportedTableException unsupported =
@@ -57,21 +70,28 @@ final class Compressors implements AutoCloseable {
     }
   }
 
-  synchronized BytesInputCompressor borrow() {
+  private synchronized Tools borrow() {
     if (closed) {
       throw new IllegalStateException("The output is closed");
     }
-    BytesInputCompressor compressor = free.poll();
-    if (compressor != null) {
-      return compressor;
+    Tools tools = free.poll();
+    if (tools != null) {
+      return tools;
     }
     ParquetCodecFactory factory = new ParquetCodecFactory(configuration, pageBytes);
     factories.add(factory);
-    return factory.getCompressor(codec);
+    BytesInputCompressor compressor = factory.getCompressor(codec);
+    ZstdPages zstd = null;
+    if (codec == CompressionCodecName.ZSTD) {
+      zstd = new ZstdPages(configuration, compressor);
+      zstds.add(zstd);
+    }
+    return new Tools(compressor, zstd, new Scratch());
   }
 
-  synchronized void giveBack(BytesInputCompressor compressor) {
-    free.push(compressor);
+  private synchronized void giveBack(Tools tools) {
+    tools.scratch().trim();
+    free.push(tools);
   }
 
   CompressionCodecName codec() {
@@ -84,6 +104,8 @@ final class Compressors implements AutoCloseable {
     free.clear();
     factories.forEach(CompressionCodecFactory::release);
     factories.clear();
+    zstds.forEach(ZstdPages::release);
+    zstds.clear();
   }
 
   /**
@@ -92,7 +114,8 @@ final class Compressors implements AutoCloseable {
    */
   static final class Lent implements BytesInputCompressor {
     private final Compressors compressors;
-    private @Nullable BytesInputCompressor lent; // null between uses
+    private ZstdPages.Effort effort = new ZstdPages.Effort();
+    private @Nullable Tools lent; // null between uses
 
     Lent(Compressors compressors) {
       this.compressors = compressors;
@@ -109,12 +132,26 @@ final class Compressors implements AutoCloseable {
       }
     }
 
-    @Override
-    public BytesInput compress(BytesInput bytes) throws IOException {
+    /** Says of which kind the following pages are. */
+    void effort(ZstdPages.Effort effort) {
+      this.effort = effort;
+    }
+
+    private Tools tools() {
       if (lent == null) {
         throw new IllegalStateException("No compressor is lent to the column");
       }
-      return lent.compress(bytes);
+      return lent;
+    }
+
+    @Override
+    public BytesInput compress(BytesInput bytes) throws IOException {
+      return tools().compress(bytes, effort);
+    }
+
+    /** Room to work in, lent with the compressor. */
+    Scratch scratch() {
+      return tools().scratch();
     }
 
     @Override

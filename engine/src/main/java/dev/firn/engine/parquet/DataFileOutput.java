@@ -293,7 +293,14 @@ public final class DataFileOutput implements AutoCloseable {
   private static int[] selected(long[] live, int liveRows) {
     int[] rows = new int[liveRows];
     int count = 0;
-    for (int word = 0; word < live.length; word++) {
+    int word = 0;
+    for (; word < live.length && live[word] == -1L && liveRows - count >= 64; word++) {
+      for (int bit = 0; bit < 64; bit++) {
+        rows[count + bit] = count + bit;
+      }
+      count += 64;
+    }
+    for (; word < live.length; word++) {
       for (long bits = live[word]; bits != 0; bits &= bits - 1) {
         if (count == liveRows) {
           throw new IllegalArgumentException("live selects more than " + liveRows + " rows");
@@ -430,7 +437,17 @@ public final class DataFileOutput implements AutoCloseable {
     long rowsLeft = Math.max(0, options.expectedRows() - rowsWritten);
     double bytesPerRow = (finishedBytes + bytes) / rowsWritten;
     boolean isKnown = options.expectedRows() > 0 && rowsWritten <= options.expectedRows();
-    return rolling.isFull(bytes, isKnown ? rowsLeft * bytesPerRow : -1);
+    double laterBytes = isKnown ? rowsLeft * bytesPerRow : -1;
+    if (rolling.isFull(bytes, laterBytes)) {
+      return true;
+    }
+    // Not far past the end of the file, where a row group is larger than what is left of it.
+    double bytesLeft = rolling.fileBytesMax(bytes, laterBytes) - bytes;
+    stepRowsMax =
+        Math.max(
+            settings.parquet().getMinRowCountForPageSizeCheck(),
+            Math.min(stepRowsMax, (long) (bytesLeft / Math.max(bytesPerRow, 1e-3))));
+    return false;
   }
 
   private void flushRowGroup(ParquetDataFile file) throws IOException {

@@ -27,6 +27,10 @@ import org.jspecify.annotations.Nullable;
  * vector; values themselves are not touched. Bound to one batch at a time; not thread-safe.
  */
 final class LeafColumn {
+  /* A bitmap is copied out of Arrow's memory, where each access is checked, unless it has more
+  bytes than this for each bit wanted. */
+  private static final int SPARSE_BYTES_MAX = 4;
+
   private enum Kind {
     STRUCT,
     LIST,
@@ -55,6 +59,7 @@ final class LeafColumn {
   private int[] slots = new int[0];
   private byte[] definitions = new byte[0];
   private byte[] repetitions = new byte[0];
+  private byte[] bits = new byte[0];
   private int[] otherSlots = new int[0];
   private byte[] otherDefinitions = new byte[0];
   private byte[] otherRepetitions = new byte[0];
@@ -272,7 +277,8 @@ final class LeafColumn {
     entries = to - from;
     ensure(entries);
     System.arraycopy(rows, from, slots, 0, entries);
-    Arrays.fill(definitions, 0, entries, (byte) 0);
+    byte definition = 0; // of all entries as long as hasDefinitions is false
+    boolean hasDefinitions = false;
     if (isRepeated) {
       Arrays.fill(repetitions, 0, entries, (byte) 0);
     }
@@ -282,10 +288,16 @@ final class LeafColumn {
       Step step = steps.get(i);
       ArrowBuf validity = validities[i];
       if (step.isOptional()) {
-        if (validity == null) {
+        if (validity == null && !hasDefinitions) {
+          definition++;
+        } else if (validity == null) {
           define(definitions, slots, entries, hasGaps);
         } else {
-          define(validity, definitions, slots, entries);
+          if (!hasDefinitions) {
+            Arrays.fill(definitions, 0, entries, definition);
+            hasDefinitions = true;
+          }
+          define(validity);
           hasGaps = true;
         }
       } else if (validity != null) {
@@ -293,6 +305,10 @@ final class LeafColumn {
       }
       ArrowBuf offset = offsets[i];
       if (offset != null) {
+        if (!hasDefinitions) {
+          Arrays.fill(definitions, 0, entries, definition);
+          hasDefinitions = true;
+        }
         repetition++;
         hasGaps |= expand(offset, repetition);
       }
@@ -324,17 +340,56 @@ final class LeafColumn {
     }
   }
 
-  private static void define(ArrowBuf validity, byte[] definitions, int[] slots, int entries) {
-    for (int e = 0; e < entries; e++) {
-      int slot = slots[e];
-      if (slot >= 0) {
-        if ((validity.getByte(slot >>> 3) >>> (slot & 7) & 1) != 0) {
-          definitions[e]++;
-        } else {
-          slots[e] = -1;
+  private void define(ArrowBuf validity) {
+    int first = firstSlot();
+    if (first < 0) {
+      return;
+    }
+    int last = lastSlot();
+    int firstByte = first >>> 3;
+    int bytes = (last >>> 3) - firstByte + 1;
+    if (bytes <= SPARSE_BYTES_MAX * (long) entries) {
+      if (bits.length < bytes) {
+        bits = new byte[bytes];
+      }
+      validity.getBytes(firstByte, bits, 0, bytes);
+      for (int e = 0; e < entries; e++) {
+        int slot = slots[e];
+        if (slot >= 0) {
+          int valid = bits[(slot >>> 3) - firstByte] >>> (slot & 7) & 1;
+          definitions[e] += (byte) valid;
+          slots[e] = slot | valid - 1; // -1 where null
+        }
+      }
+    } else {
+      for (int e = 0; e < entries; e++) {
+        int slot = slots[e];
+        if (slot >= 0) {
+          int valid = validity.getByte(slot >>> 3) >>> (slot & 7) & 1;
+          definitions[e] += (byte) valid;
+          slots[e] = slot | valid - 1;
         }
       }
     }
+  }
+
+  /** The first slot that is not a gap, -1 when all are. */
+  private int firstSlot() {
+    for (int e = 0; e < entries; e++) {
+      if (slots[e] >= 0) {
+        return slots[e];
+      }
+    }
+    return -1;
+  }
+
+  private int lastSlot() {
+    for (int e = entries - 1; e >= 0; e--) {
+      if (slots[e] >= 0) {
+        return slots[e];
+      }
+    }
+    return -1;
   }
 
   private void refuseNulls(ArrowBuf validity, Step step) {
@@ -424,12 +479,17 @@ final class LeafColumn {
     return valueCount;
   }
 
+  /** Whether every entry has a value. Definition levels are not given then: all are the highest. */
+  boolean isAllDefined() {
+    return valueCount == entries;
+  }
+
   /** The values' slots in {@link #values()}, ascending; valid up to {@link #valueCount()}. */
   int[] slots() {
     return slots;
   }
 
-  /** Definition levels; valid up to {@link #entries()}. */
+  /** Definition levels; valid up to {@link #entries()} unless {@link #isAllDefined()}. */
   byte[] definitions() {
     return definitions;
   }

@@ -1,0 +1,232 @@
+package dev.firn.engine.parquet;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.apache.parquet.bytes.BytesInput;
+import org.apache.parquet.column.statistics.Statistics;
+import org.apache.parquet.column.values.ValuesWriter;
+import org.apache.parquet.column.values.bloomfilter.BloomFilter;
+import org.apache.parquet.io.api.Binary;
+import org.jspecify.annotations.Nullable;
+
+/** Byte strings, of one width or of many. */
+final class BinaryValues extends DictionaryValues {
+  private static final VarHandle BIG_ENDIAN_LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+
+  /* Up to here, copying by eights is faster than a call. */
+  private static final int SHORT_BYTES_MAX = 64;
+
+  private final int width; // 0 where values have a length of their own
+  private final long signBit; // of the first eight bytes, set where values are signed
+  private final @Nullable BloomFilter bloomFilter; // null where there is none
+  private @Nullable BytesDictionary dictionary; // null when it is given up
+  private int dictionarySize;
+  private byte[] dictionaryPlain = new byte[0]; // of a dictionary that is given up
+  private int dictionaryPlainBytes;
+  private long unencodedBytes;
+
+  /**
+   * @param width bytes of each value, 0 for values of different lengths
+   * @param isSigned whether the first bit of values is a sign; of one width only
+   */
+  BinaryValues(
+      int width, boolean isSigned, Encodings encodings, @Nullable BloomFilter bloomFilter) {
+    super(encodings);
+    this.width = width;
+    this.signBit = isSigned ? Long.MIN_VALUE : 0;
+    this.bloomFilter = bloomFilter;
+    this.dictionary = encodings.hasDictionary() ? new BytesDictionary(width > 0) : null;
+  }
+
+  @Override
+  void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch) {
+    int count = to - from;
+    long valueBytes;
+    if (width > 0) {
+      scratch.fixed(leaf.values().getDataBuffer(), width, leaf.slots(), from, to);
+      valueBytes = (long) count * width;
+    } else {
+      valueBytes = scratch.binaries(leaf.values(), leaf.slots(), from, to);
+      unencodedBytes += valueBytes;
+    }
+    byte[] bytes = scratch.bytes();
+    int[] starts = scratch.starts();
+    int[] ends = scratch.ends();
+    observe(bytes, starts, ends, count, statistics);
+    if (bloomFilter != null) {
+      for (int i = 0; i < count; i++) {
+        bloomFilter.insertHash(bloomFilter.hash(binary(bytes, starts[i], ends[i])));
+      }
+    }
+    rawBytesAdded(valueBytes + (long) count * Integer.BYTES);
+    int added = 0;
+    BytesDictionary known = dictionary;
+    if (known != null && usesDictionary()) {
+      int[] ids = ids(count);
+      added = known.lookUp(bytes, starts, ends, 0, count, ids, idCount(), dictionaryBytesMax());
+      dictionarySize = known.size();
+      idsAdded(added);
+    }
+    if (added < count) {
+      write(bytes, starts, ends, added, count);
+    }
+  }
+
+  private static Binary binary(byte[] bytes, int start, int end) {
+    return Binary.fromReusedByteArray(bytes, start, end - start);
+  }
+
+  /* Most values are told apart by their first eight bytes. Numbers with a sign are of one width, so
+  that behind the first byte they are ordered as if they had none. */
+  private void observe(
+      byte[] bytes, int[] starts, int[] ends, int count, Statistics<?> statistics) {
+    int least = 0;
+    int greatest = 0;
+    long leastPrefix = prefix(bytes, starts[0], ends[0]);
+    long greatestPrefix = leastPrefix;
+    for (int i = 1; i < count; i++) {
+      long prefix = prefix(bytes, starts[i], ends[i]);
+      if (prefix <= leastPrefix
+          && (prefix < leastPrefix || compare(bytes, starts, ends, i, least) < 0)) {
+        least = i;
+        leastPrefix = prefix;
+      } else if (prefix >= greatestPrefix
+          && (prefix > greatestPrefix || compare(bytes, starts, ends, i, greatest) > 0)) {
+        greatest = i;
+        greatestPrefix = prefix;
+      }
+    }
+    statistics.updateStats(binary(bytes, starts[least], ends[least]));
+    statistics.updateStats(binary(bytes, starts[greatest], ends[greatest]));
+  }
+
+  /* The first eight bytes, zeros where there are less, such that numbers compare as bytes do. */
+  private long prefix(byte[] bytes, int start, int end) {
+    long prefix = (long) BIG_ENDIAN_LONG.get(bytes, start);
+    int length = end - start;
+    if (length < Long.BYTES) {
+      int spare = (Long.BYTES - length) << 3;
+      prefix = length == 0 ? 0 : prefix >>> spare << spare;
+    }
+    return prefix ^ ~signBit & Long.MIN_VALUE;
+  }
+
+  private static int compare(byte[] bytes, int[] starts, int[] ends, int one, int other) {
+    return Arrays.compareUnsigned(bytes, starts[one], ends[one], bytes, starts[other], ends[other]);
+  }
+
+  private void write(byte[] bytes, int[] starts, int[] ends, int from, int to) {
+    ValuesWriter writer = delta;
+    if (writer != null) {
+      for (int i = from; i < to; i++) {
+        writer.writeBytes(binary(bytes, starts[i], ends[i]));
+      }
+      return;
+    }
+    long total = 0;
+    for (int i = from; i < to; i++) {
+      total += ends[i] - starts[i];
+    }
+    page.reserve(total + (width > 0 ? 0 : (long) (to - from) * Integer.BYTES));
+    byte[] out = page.bytes();
+    int at = page.size();
+    for (int i = from; i < to; i++) {
+      int start = starts[i];
+      int length = ends[i] - start;
+      if (width == 0) {
+        PageBuffer.INT.set(out, at, length);
+        at += Integer.BYTES;
+      }
+      copy(bytes, start, out, at, length);
+      at += length;
+    }
+    page.size(at);
+  }
+
+  /* May read and write up to seven bytes more. */
+  private static void copy(byte[] source, int from, byte[] target, int to, int length) {
+    if (length <= SHORT_BYTES_MAX) {
+      for (int k = 0; k < length; k += Long.BYTES) {
+        PageBuffer.LONG.set(target, to + k, (long) PageBuffer.LONG.get(source, from + k));
+      }
+    } else {
+      System.arraycopy(source, from, target, to, length);
+    }
+  }
+
+  @Override
+  long unencodedBytes() {
+    return unencodedBytes;
+  }
+
+  @Override
+  void reset() {
+    super.reset();
+    unencodedBytes = 0;
+  }
+
+  @Override
+  int dictionarySize() {
+    return dictionarySize;
+  }
+
+  @Override
+  long dictionaryBytes(int size) {
+    return dictionary == null ? dictionaryPlainBytes : dictionary.start(size);
+  }
+
+  @Override
+  void addById(int[] ids, int count) {
+    BytesDictionary known = dictionary;
+    if (known == null) {
+      return;
+    }
+    byte[] plain = known.plain();
+    int lengthBytes = width > 0 ? 0 : Integer.BYTES;
+    ValuesWriter writer = delta;
+    if (writer != null) {
+      for (int i = 0; i < count; i++) {
+        int start = known.start(ids[i]) + lengthBytes;
+        writer.writeBytes(binary(plain, start, known.start(ids[i] + 1)));
+      }
+      return;
+    }
+    long total = 0;
+    for (int i = 0; i < count; i++) {
+      total += known.start(ids[i] + 1) - known.start(ids[i]);
+    }
+    page.reserve(total);
+    byte[] out = page.bytes();
+    int at = page.size();
+    for (int i = 0; i < count; i++) {
+      int start = known.start(ids[i]);
+      int length = known.start(ids[i] + 1) - start;
+      copy(plain, start, out, at, length);
+      at += length;
+    }
+    page.size(at);
+  }
+
+  @Override
+  BytesInput dictionary(int size) {
+    forget(size);
+    return BytesInput.from(dictionaryPlain, 0, dictionaryPlainBytes);
+  }
+
+  @Override
+  void forget(int size) {
+    if (dictionary != null) {
+      dictionaryPlainBytes = dictionary.start(size);
+      dictionaryPlain = Arrays.copyOf(dictionary.plain(), dictionaryPlainBytes);
+      dictionary = null;
+    }
+  }
+
+  @Override
+  long dictionaryMemoryBytes() {
+    return dictionaryPlain.length + (dictionary == null ? 0 : dictionary.memoryBytes());
+  }
+}

@@ -1,0 +1,51 @@
+package dev.firn.engine.parquet;
+
+import org.apache.parquet.bytes.BytesInput;
+import org.apache.parquet.column.Encoding;
+import org.apache.parquet.column.page.DictionaryPage;
+import org.apache.parquet.column.statistics.Statistics;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The values of one column chunk as they are encoded, page by page. One implementation for each
+ * width; what differs is decided once for a run of values. Not thread-safe.
+ */
+abstract class ColumnValues {
+  /**
+   * Adds values to the page.
+   *
+   * @param leaf has the values
+   * @param from the first of {@code leaf.slots()} to take
+   * @param to the one after the last; greater than {@code from}
+   * @param statistics of the page, updated
+   * @param scratch room to work in
+   */
+  abstract void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch);
+
+  /** Bytes of the page, as parquet-java counts them: before the dictionary where there is one. */
+  abstract long bufferedBytes();
+
+  /** Bytes of the page's byte strings without their lengths; 0 for other types. */
+  abstract long unencodedBytes();
+
+  /** Ends the page. Valid until {@link #reset()}, which is to follow. */
+  abstract BytesInput page();
+
+  /** The encoding of what {@link #page()} gave. */
+  abstract Encoding encoding();
+
+  /** Begins the next page. */
+  abstract void reset();
+
+  /** The dictionary of the pages, null if none has one. To be called after the last page. */
+  abstract @Nullable DictionaryPage dictionaryPage();
+
+  /** Bytes of the dictionary so far, before compression. */
+  abstract long dictionaryBytes();
+
+  /** Memory in use. */
+  abstract long memoryBytes();
+
+  /** Releases memory; harmless when repeated. */
+  abstract void close();
+}

@@ -1,0 +1,222 @@
+package dev.firn.engine.parquet;
+
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.parquet.bytes.BytesInput;
+import org.apache.parquet.column.statistics.Statistics;
+import org.apache.parquet.column.values.ValuesWriter;
+import org.apache.parquet.column.values.bloomfilter.BloomFilter;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Ints, longs, floats and doubles. All are longs here: floating-point numbers by their bits, which
+ * are never changed (S21).
+ */
+final class FixedWidthValues extends DictionaryValues {
+  private final PrimitiveTypeName type;
+  private final int width;
+  private final @Nullable BloomFilter bloomFilter; // null where there is none
+  private final @Nullable FieldBounds bounds; // null where the footer says it all
+  private @Nullable LongDictionary dictionary; // null when it is given up
+  private final PageBuffer dictionaryPlain = new PageBuffer();
+  private int dictionarySize;
+
+  /**
+   * @param type one of 4 or 8 bytes
+   */
+  FixedWidthValues(
+      PrimitiveTypeName type,
+      Encodings encodings,
+      @Nullable BloomFilter bloomFilter,
+      @Nullable FieldBounds bounds) {
+    super(encodings);
+    this.type = type;
+    this.width =
+        type == PrimitiveTypeName.INT32 || type == PrimitiveTypeName.FLOAT
+            ? Integer.BYTES
+            : Long.BYTES;
+    this.bloomFilter = bloomFilter;
+    this.bounds = bounds;
+    this.dictionary = encodings.hasDictionary() ? new LongDictionary() : null;
+  }
+
+  @Override
+  void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch) {
+    ArrowBuf data = leaf.values().getDataBuffer();
+    int count = to - from;
+    long[] values =
+        width == Long.BYTES
+            ? scratch.longs(data, leaf.slots(), from, to)
+            : scratch.ints(data, leaf.slots(), from, to);
+    switch (type) {
+      case FLOAT -> observeFloats(values, count, statistics);
+      case DOUBLE -> observeDoubles(values, count, statistics);
+      default -> observeIntegers(values, count, statistics);
+    }
+    rawBytesAdded((long) count * width);
+    int added = 0;
+    LongDictionary known = dictionary;
+    if (known != null && usesDictionary()) {
+      int[] ids = ids(count);
+      added = known.lookUp(values, 0, count, ids, idCount(), dictionaryBytesMax() / width);
+      dictionarySize = known.size();
+      idsAdded(added);
+    }
+    if (added < count) {
+      write(values, added, count);
+    }
+  }
+
+  private void observeIntegers(long[] values, int count, Statistics<?> statistics) {
+    long least = Long.MAX_VALUE;
+    long greatest = Long.MIN_VALUE;
+    for (int i = 0; i < count; i++) {
+      least = Math.min(least, values[i]);
+      greatest = Math.max(greatest, values[i]);
+    }
+    if (width == Integer.BYTES) {
+      statistics.updateStats((int) least);
+      statistics.updateStats((int) greatest);
+    } else {
+      statistics.updateStats(least);
+      statistics.updateStats(greatest);
+    }
+    if (bloomFilter != null) {
+      for (int i = 0; i < count; i++) {
+        bloomFilter.insertHash(
+            width == Integer.BYTES
+                ? bloomFilter.hash((int) values[i])
+                : bloomFilter.hash(values[i]));
+      }
+    }
+  }
+
+  private void observeFloats(long[] values, int count, Statistics<?> statistics) {
+    int nans = 0;
+    float least = Float.POSITIVE_INFINITY;
+    float greatest = Float.NEGATIVE_INFINITY;
+    for (int i = 0; i < count; i++) {
+      float value = Float.intBitsToFloat((int) values[i]);
+      if (Float.isNaN(value)) {
+        nans++;
+      } else {
+        least = Math.min(least, value); // as Float.compare orders them, -0.0 below 0.0
+        greatest = Math.max(greatest, value);
+      }
+    }
+    if (nans < count) {
+      statistics.updateStats(least);
+      statistics.updateStats(greatest);
+    }
+    if (nans > 0) {
+      statistics.updateStats(Float.NaN);
+    }
+    if (bounds != null) {
+      bounds.merge(nans, least, greatest);
+    }
+    if (bloomFilter != null) {
+      for (int i = 0; i < count; i++) {
+        bloomFilter.insertHash(bloomFilter.hash(Float.intBitsToFloat((int) values[i])));
+      }
+    }
+  }
+
+  private void observeDoubles(long[] values, int count, Statistics<?> statistics) {
+    int nans = 0;
+    double least = Double.POSITIVE_INFINITY;
+    double greatest = Double.NEGATIVE_INFINITY;
+    for (int i = 0; i < count; i++) {
+      double value = Double.longBitsToDouble(values[i]);
+      if (Double.isNaN(value)) {
+        nans++;
+      } else {
+        least = Math.min(least, value);
+        greatest = Math.max(greatest, value);
+      }
+    }
+    if (nans < count) {
+      statistics.updateStats(least);
+      statistics.updateStats(greatest);
+    }
+    if (nans > 0) {
+      statistics.updateStats(Double.NaN);
+    }
+    if (bounds != null) {
+      bounds.merge(nans, least, greatest);
+    }
+    if (bloomFilter != null) {
+      for (int i = 0; i < count; i++) {
+        bloomFilter.insertHash(bloomFilter.hash(Double.longBitsToDouble(values[i])));
+      }
+    }
+  }
+
+  private void write(long[] values, int from, int to) {
+    ValuesWriter writer = delta;
+    if (writer != null) {
+      for (int i = from; i < to; i++) {
+        if (width == Integer.BYTES) {
+          writer.writeInteger((int) values[i]);
+        } else {
+          writer.writeLong(values[i]);
+        }
+      }
+    } else {
+      plain(page, values, from, to);
+    }
+  }
+
+  private void plain(PageBuffer target, long[] values, int from, int to) {
+    if (width == Integer.BYTES) {
+      target.putInts(values, from, to);
+    } else {
+      target.putLongs(values, from, to);
+    }
+  }
+
+  @Override
+  long unencodedBytes() {
+    return 0;
+  }
+
+  @Override
+  int dictionarySize() {
+    return dictionarySize;
+  }
+
+  @Override
+  long dictionaryBytes(int size) {
+    return (long) size * width;
+  }
+
+  @Override
+  void addById(int[] ids, int count) {
+    if (dictionary != null) {
+      long[] known = dictionary.values();
+      long[] values = new long[count];
+      for (int i = 0; i < count; i++) {
+        values[i] = known[ids[i]];
+      }
+      write(values, 0, count);
+    }
+  }
+
+  @Override
+  BytesInput dictionary(int size) {
+    forget(size);
+    return dictionaryPlain.input();
+  }
+
+  @Override
+  void forget(int size) {
+    if (dictionary != null) {
+      plain(dictionaryPlain, dictionary.values(), 0, size);
+      dictionary = null;
+    }
+  }
+
+  @Override
+  long dictionaryMemoryBytes() {
+    return dictionaryPlain.capacity() + (dictionary == null ? 0 : dictionary.memoryBytes());
+  }
+}
