@@ -2,6 +2,7 @@ package dev.firn.engine.parquet;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -71,6 +72,9 @@ public final class DataFileOutput implements AutoCloseable {
   /* When more than this share of the estimated length is a guess, the row group is written out and
   the length known, before a file is ended. */
   private static final double PENDING_SHARE_MAX = 0.1;
+
+  private static final int COLUMN_BITS = 24;
+  private static final int COLUMN_MASK = (1 << COLUMN_BITS) - 1;
 
   private final Table table;
   private final Schema columns;
@@ -319,9 +323,11 @@ public final class DataFileOutput implements AutoCloseable {
     ParquetDataFile file = current();
     file.ensureRowGroup();
     int to = stepEnd(rows, from, bytesLeft(file));
+    long[] costs = costs(rows[from], rows[to - 1] + 1);
     tasks.forEach(
         leaves.size(),
-        column -> {
+        nth -> {
+          int column = (int) costs[costs.length - 1 - nth] & COLUMN_MASK;
           LeafColumn leaf = leaves.get(column);
           leaf.shred(rows, from, to);
           file.builder(column).append(leaf);
@@ -398,6 +404,17 @@ public final class DataFileOutput implements AutoCloseable {
       total += leaf.bytes(from, to);
     }
     return total;
+  }
+
+  /* Columns in the low bits, their bytes above, ascending. The costly ones are to go first: one that
+  begins last would leave the other threads idle. */
+  private long[] costs(int from, int to) {
+    long[] costs = new long[leaves.size()];
+    for (int column = 0; column < costs.length; column++) {
+      costs[column] = leaves.get(column).bytes(from, to) << COLUMN_BITS | column;
+    }
+    Arrays.sort(costs);
+    return costs;
   }
 
   private void beginRowGroup() {

@@ -191,6 +191,111 @@ class DataFileOutputTest {
     assertFooterAgrees(file, reference, rerun);
   }
 
+  /* Distinct values from one to all, with dictionaries that hold them or not, nulls from none to
+  all, rows that are live or not, in pages of any size. */
+  @RepeatedTest(25)
+  void everySettingReadsBackWithTheEncodingsOfParquet() throws IOException {
+    long seed = seed();
+    String rerun = "rerun with -Dfirn.test.seed=" + seed;
+    RandomRows random = new RandomRows(seed);
+    Random dice = random.random();
+    Map<String, String> properties = new HashMap<>();
+    properties.put("write.parquet.page-version", dice.nextBoolean() ? "v1" : "v2");
+    properties.put(
+        "write.parquet.compression-codec",
+        List.of("snappy", "gzip", "zstd", "lz4_raw", "uncompressed").get(dice.nextInt(5)));
+    properties.put(
+        "write.parquet.dict-size-bytes",
+        List.of("64", "200", "3000", "2097152").get(dice.nextInt(4)));
+    properties.put(
+        "write.parquet.page-size-bytes", List.of("300", "5000", "1048576").get(dice.nextInt(3)));
+    properties.put(
+        "write.parquet.page-row-limit", List.of("7", "300", "20000").get(dice.nextInt(3)));
+    List<Types.NestedField> fields = new ArrayList<>();
+    List<List<Object>> pools = new ArrayList<>();
+    List<org.apache.iceberg.types.Type> types = RandomRows.primitives(true);
+    int columns = 2 + dice.nextInt(6);
+    for (int c = 0; c < columns; c++) {
+      org.apache.iceberg.types.Type type = types.get(dice.nextInt(types.size()));
+      boolean isList = dice.nextInt(4) == 0;
+      fields.add(
+          optional(2 * c + 1, "c" + c, isList ? Types.ListType.ofOptional(2 * c + 2, type) : type));
+      if (dice.nextInt(4) == 0) {
+        properties.put("write.parquet.dict-encoding-enabled.column.c" + c, "false");
+      }
+      int distinct = List.of(1, 3, 100, 2000).get(dice.nextInt(4));
+      int nulls = List.of(0, 1, 90, 100).get(dice.nextInt(4));
+      List<Object> pool = new ArrayList<>();
+      for (int i = 0; i < distinct; i++) {
+        Object value = random.primitive(type);
+        if (isList) {
+          List<Object> elements = new ArrayList<>();
+          for (int e = dice.nextInt(5); e > 0; e--) {
+            elements.add(dice.nextInt(100) < nulls ? null : random.primitive(type));
+          }
+          value = elements;
+        }
+        pool.add(dice.nextInt(100) < nulls ? null : value);
+      }
+      pools.add(pool);
+    }
+    Table table = fixture.table(new Schema(fields), properties);
+    Schema schema = table.schema();
+    List<Record> rows =
+        rows(
+            schema,
+            1 + dice.nextInt(4000),
+            i -> pools.stream().map(p -> p.get(dice.nextInt(p.size()))).toArray());
+
+    List<Record> expected = new ArrayList<>();
+    int liveOfTen = List.of(1, 9, 10).get(dice.nextInt(3));
+    DataFile file;
+    try (DataFileOutput output = output(table, schema, ONE_FILE, -1, 2)) {
+      int batchRows = 1 + dice.nextInt(3000);
+      for (int from = 0; from < rows.size(); from += batchRows) {
+        List<Record> some = rows.subList(from, Math.min(rows.size(), from + batchRows));
+        long[] live = new long[(some.size() + 63) / 64];
+        int liveRows = 0;
+        for (int i = 0; i < some.size(); i++) {
+          if (dice.nextInt(10) < liveOfTen || expected.isEmpty()) {
+            live[i >>> 6] |= 1L << i;
+            expected.add(some.get(i));
+            liveRows++;
+          }
+        }
+        try (VectorSchemaRoot batch = Batches.of(schema, some, allocator)) {
+          output.append(batch, live, liveRows);
+        }
+      }
+      file = output.finish().get(0);
+    }
+
+    assertThat(ParquetFixture.texts(ParquetFixture.rows(file, schema), schema))
+        .as(rerun)
+        .isEqualTo(ParquetFixture.texts(expected, schema));
+    DataFile reference = fixture.reference(table, schema, expected);
+    assertThat(ParquetFixture.differenceInDuckDb(ParquetFixture.path(file), reference.location()))
+        .as(rerun)
+        .isZero();
+    assertSameMetrics(file, reference, rerun);
+    assertFooterAgrees(file, reference, rerun);
+    List<ColumnChunkMetaData> chunks = columns(file);
+    List<ColumnChunkMetaData> expectedChunks =
+        ParquetFixture.footer(reference.location()).getBlocks().get(0).getColumns();
+    for (int c = 0; c < chunks.size(); c++) {
+      assertThat(chunks.get(c).getStatistics())
+          .as(rerun)
+          .isEqualTo(expectedChunks.get(c).getStatistics());
+      if (properties.get("write.parquet.page-size-bytes").equals("1048576")
+          && properties.get("write.parquet.page-row-limit").equals("20000")) {
+        // Both have one page and judge the dictionary by it.
+        assertThat(chunks.get(c).getEncodings())
+            .as(chunks.get(c).getPath() + ", " + rerun)
+            .isEqualTo(expectedChunks.get(c).getEncodings());
+      }
+    }
+  }
+
   private static void assertSameMetrics(DataFile file, DataFile reference, String rerun) {
     assertThat(file.recordCount()).as(rerun).isEqualTo(reference.recordCount());
     assertThat(file.valueCounts()).as("values " + rerun).isEqualTo(reference.valueCounts());
