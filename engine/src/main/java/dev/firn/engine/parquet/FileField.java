@@ -409,14 +409,7 @@ final class FileField {
   }
 
   private static void mapField(FileField field, String name, @Nullable MappedFields mapping) {
-    MappedField mapped = null;
-    if (mapping != null) {
-      for (MappedField candidate : mapping.fields()) {
-        if (candidate.names().contains(name)) {
-          mapped = candidate;
-        }
-      }
-    }
+    MappedField mapped = mapped(mapping, name);
     field.id = mapped == null ? null : mapped.id();
     MappedFields nested = mapped == null ? null : mapped.nestedMapping();
     switch (field.kind) {
@@ -432,6 +425,19 @@ final class FileField {
         break;
       default:
     }
+  }
+
+  /** What a level of a name mapping says of a name, taken literally; null if nothing. */
+  static @Nullable MappedField mapped(@Nullable MappedFields mapping, String name) {
+    MappedField mapped = null;
+    if (mapping != null) {
+      for (MappedField candidate : mapping.fields()) {
+        if (candidate.names().contains(name)) {
+          mapped = candidate;
+        }
+      }
+    }
+    return mapped;
   }
 
   /** Gives the columns of this root the ids 1, 2 and so on, Iceberg's last resort (S8). */

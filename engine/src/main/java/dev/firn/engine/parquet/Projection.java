@@ -5,6 +5,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.types.Type;
@@ -67,6 +69,47 @@ final class Projection {
       projection.columns.add(projection.column(column));
     }
     return projection;
+  }
+
+  /**
+   * Fills a batch with the rows {@code [start, start + length)} of the file's fields that are
+   * wanted.
+   *
+   * @param view null if no field is wanted
+   * @param firstPosition the position in the file of the first of the rows
+   * @throws CorruptFileException if a value does not fit, or is null where it must not be (S7)
+   */
+  void read(
+      @Nullable VectorSchemaRoot view,
+      int start,
+      int length,
+      long firstPosition,
+      VectorSchemaRoot batch) {
+    for (int i = 0; i < columns.size(); i++) {
+      Column column = columns.get(i);
+      FieldVector target = batch.getVector(i);
+      FieldVector from =
+          column.source() == null || view == null
+              ? null
+              : view.getVector(column.source().viewIndex);
+      try {
+        column.reading().readAt(firstPosition, from, start, length, target);
+        column.reading().checkNulls(length, target, null);
+      } catch (ArithmeticException unfit) {
+        throw new CorruptFileException(
+            "Cannot read "
+                + facts.location()
+                + ", positions "
+                + firstPosition
+                + " to "
+                + (firstPosition + length - 1)
+                + ": "
+                + unfit.getMessage()
+                + ". Nothing was changed.",
+            unfit);
+      }
+    }
+    batch.setRowCount(length);
   }
 
   private Column column(Types.NestedField field) {

@@ -1,118 +1,37 @@
 package dev.firn.engine.parquet;
 
-import dev.firn.io.RangeReader;
-import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.types.pojo.Schema;
-import org.apache.parquet.format.ColumnChunk;
-import org.apache.parquet.format.ColumnMetaData;
-import org.apache.parquet.format.FileMetaData;
-import org.apache.parquet.format.Util;
 
 /**
- * A data file or delete file whose footer is read and whose columns are mapped.
- *
- * <p>Row groups are read one at a time: the wanted column chunks of one are fetched into a view, a
- * Parquet file of its own in the scratch directory, which is then decoded. Thread-safe; holds no
- * resource but memory.
+ * A data file or delete file, of any format, whose schema is read and whose columns are mapped. It
+ * is read one row group at a time. Thread-safe; holds no resource but memory.
  */
-public final class SourceFile implements Closeable {
+public abstract sealed class SourceFile implements Closeable permits ParquetSource, StreamedSource {
   /**
-   * A row group of the file.
+   * A row group of the file. A file in a format that is read from its beginning is all one.
    *
    * @param ordinal counts from 0, empty row groups included
    * @param firstPosition the position in the file of its first row
    * @param compressedBytes what reading the wanted columns fetches
-   * @param uncompressedBytes the size of the wanted columns' pages once decompressed
+   * @param uncompressedBytes the size of the wanted columns' pages once decompressed; of a file
+   *     that does not tell, its size
    */
   public record RowGroup(
       int ordinal, long firstPosition, long rows, long compressedBytes, long uncompressedBytes) {}
 
-  private final ParquetFooter footer;
-  private final ViewSchema view;
-  private final Projection projection;
-  private final Schema layout;
-  private final RangeReader ranges;
-  private final Path scratch;
-  private final int batchRows;
-  private final NativeMemory nativeMemory;
-  private final List<RowGroup> rowGroups = new ArrayList<>();
-  private final long rows;
-
-  SourceFile(
-      ParquetFooter footer,
-      ViewSchema view,
-      Projection projection,
-      Schema layout,
-      long recordCount,
-      RangeReader ranges,
-      Path scratch,
-      int batchRows,
-      NativeMemory nativeMemory) {
-    this.footer = footer;
-    this.view = view;
-    this.projection = projection;
-    this.layout = layout;
-    this.ranges = ranges;
-    this.scratch = scratch;
-    this.batchRows = batchRows;
-    this.nativeMemory = nativeMemory;
-    footer.checkChunks(view);
-    long position = 0;
-    List<org.apache.parquet.format.RowGroup> groups = footer.metadata().getRow_groups();
-    for (int ordinal = 0; ordinal < groups.size(); ordinal++) {
-      org.apache.parquet.format.RowGroup group = groups.get(ordinal);
-      if (group.getNum_rows() > 0) {
-        rowGroups.add(rowGroup(ordinal, position, group));
-      }
-      position += group.getNum_rows();
-    }
-    if (position != recordCount) {
-      throw ParquetFooter.corrupt(
-          footer.location(),
-          "its footer counts " + position + " rows, the table's metadata " + recordCount);
-    }
-    this.rows = position;
-  }
-
-  private RowGroup rowGroup(
-      int ordinal, long firstPosition, org.apache.parquet.format.RowGroup group) {
-    long compressed = 0;
-    long uncompressed = 0;
-    for (ViewSchema.Leaf leaf : view.leaves) {
-      ColumnMetaData chunk = group.getColumns().get(leaf.chunk()).getMeta_data();
-      compressed += chunk.getTotal_compressed_size();
-      uncompressed += chunk.getTotal_uncompressed_size();
-    }
-    return new RowGroup(ordinal, firstPosition, group.getNum_rows(), compressed, uncompressed);
-  }
-
-  public String location() {
-    return footer.location();
-  }
+  public abstract String location();
 
   /** The row groups that have rows, in file order. */
-  public List<RowGroup> rowGroups() {
-    return List.copyOf(rowGroups);
-  }
+  public abstract List<RowGroup> rowGroups();
 
   /** The rows of the file, deleted ones included; as many as the table's metadata says. */
-  public long rows() {
-    return rows;
-  }
+  public abstract long rows();
 
   /** Fetches and opens a row group: {@link #fetch} and {@link RowGroupView#read} in one. */
-  public RowBatches read(RowGroup group, BufferAllocator allocator) throws IOException {
+  public final RowBatches read(RowGroup group, BufferAllocator allocator) throws IOException {
     RowGroupView fetched = fetch(group);
     try {
       return fetched.read(allocator);
@@ -127,130 +46,9 @@ public final class SourceFile implements Closeable {
    *
    * @return a view that the caller reads or closes
    */
-  public RowGroupView fetch(RowGroup group) throws IOException {
-    if (view.leaves.isEmpty()) {
-      return new RowGroupView(this, group, null);
-    }
-    Path file = Files.createTempFile(scratch, "view-", ".parquet");
-    try {
-      write(footer.metadata().getRow_groups().get(group.ordinal()), file);
-      return new RowGroupView(this, group, file);
-    } catch (Throwable failure) {
-      Files.deleteIfExists(file);
-      throw failure;
-    }
-  }
-
-  private void write(org.apache.parquet.format.RowGroup group, Path file) throws IOException {
-    List<RangeReader.Range> chunks = new ArrayList<>();
-    List<ColumnChunk> columns = new ArrayList<>();
-    long end = ParquetFooter.MAGIC.length;
-    long uncompressed = 0;
-    for (ViewSchema.Leaf leaf : view.leaves) {
-      ColumnChunk chunk = group.getColumns().get(leaf.chunk());
-      ColumnMetaData old = chunk.getMeta_data();
-      long start = ParquetFooter.start(chunk);
-      long shift = end - start;
-      ColumnMetaData moved =
-          new ColumnMetaData(
-              leaf.type(),
-              old.getEncodings(),
-              leaf.path(),
-              old.getCodec(),
-              old.getNum_values(),
-              old.getTotal_uncompressed_size(),
-              old.getTotal_compressed_size(),
-              old.getData_page_offset() + shift);
-      if (start != old.getData_page_offset()) {
-        moved.setDictionary_page_offset(end);
-      }
-      columns.add(new ColumnChunk(end).setMeta_data(moved));
-      addRange(chunks, start, old.getTotal_compressed_size(), end);
-      end += old.getTotal_compressed_size();
-      uncompressed += old.getTotal_uncompressed_size();
-    }
-    FileMetaData metadata =
-        new FileMetaData(
-            footer.metadata().getVersion(),
-            view.elements,
-            group.getNum_rows(),
-            List.of(
-                new org.apache.parquet.format.RowGroup(
-                    columns, uncompressed, group.getNum_rows())));
-    if (footer.metadata().isSetCreated_by()) {
-      // Readers work around bugs of old writers by their name.
-      metadata.setCreated_by(footer.metadata().getCreated_by());
-    }
-    ByteArrayOutputStream footerBytes = new ByteArrayOutputStream();
-    Util.writeFileMetaData(metadata, footerBytes);
-    try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.READ)) {
-      writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0);
-      fetch(chunks, channel);
-      ByteBuffer trailer =
-          ByteBuffer.allocate(footerBytes.size() + Integer.BYTES + ParquetFooter.MAGIC.length)
-              .order(ByteOrder.LITTLE_ENDIAN)
-              .put(footerBytes.toByteArray())
-              .putInt(footerBytes.size())
-              .put(ParquetFooter.MAGIC)
-              .flip();
-      writeFully(channel, trailer, end);
-    }
-  }
-
-  private static void addRange(
-      List<RangeReader.Range> ranges, long offset, long length, long target) {
-    if (!ranges.isEmpty()) {
-      RangeReader.Range last = ranges.get(ranges.size() - 1);
-      if (last.offset() + last.length() == offset) {
-        ranges.set(
-            ranges.size() - 1,
-            new RangeReader.Range(last.offset(), last.length() + length, last.targetOffset()));
-        return;
-      }
-    }
-    ranges.add(new RangeReader.Range(offset, length, target));
-  }
-
-  private void fetch(List<RangeReader.Range> chunks, FileChannel channel) throws IOException {
-    byte[] whole = footer.whole();
-    if (whole == null) {
-      ranges.read(footer.location(), footer.fileLength(), chunks, channel);
-      return;
-    }
-    for (RangeReader.Range chunk : chunks) {
-      writeFully(
-          channel,
-          ByteBuffer.wrap(whole, Math.toIntExact(chunk.offset()), Math.toIntExact(chunk.length())),
-          chunk.targetOffset());
-    }
-  }
-
-  private static void writeFully(FileChannel channel, ByteBuffer bytes, long position)
-      throws IOException {
-    long at = position;
-    while (bytes.hasRemaining()) {
-      at += channel.write(bytes, at);
-    }
-  }
-
-  Projection projection() {
-    return projection;
-  }
-
-  Schema layout() {
-    return layout;
-  }
-
-  int batchRows() {
-    return batchRows;
-  }
-
-  NativeMemory nativeMemory() {
-    return nativeMemory;
-  }
+  public abstract RowGroupView fetch(RowGroup group) throws IOException;
 
   /** Does nothing yet: a file holds no resource but memory. */
   @Override
-  public void close() {}
+  public final void close() {}
 }

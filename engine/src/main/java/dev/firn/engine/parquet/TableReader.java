@@ -5,26 +5,39 @@ import dev.firn.io.RangeReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Set;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileContent;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.io.FileIO;
+import org.apache.iceberg.io.InputFile;
+import org.apache.iceberg.mapping.MappedField;
+import org.apache.iceberg.mapping.MappingUtil;
 import org.apache.iceberg.mapping.NameMapping;
+import org.apache.iceberg.types.TypeUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the data files and delete files of a table by row group, in the physical layout.
+ * Reads the data files and delete files of a table, of all formats, in the physical layout.
  *
  * <p>Thread-safe. To be closed after everything it opened; the FileIO, the range reader and the
  * allocator are the caller's.
  */
 public final class TableReader implements DeleteSource, AutoCloseable {
+  private static final NameMapping POSITION_DELETES =
+      NameMapping.of(
+          MappedField.of(
+              MetadataColumns.DELETE_FILE_PATH.fieldId(), MetadataColumns.DELETE_FILE_PATH.name()),
+          MappedField.of(
+              MetadataColumns.DELETE_FILE_POS.fieldId(), MetadataColumns.DELETE_FILE_POS.name()));
+
   private final FileIO io;
   private final Schema table;
   private final Map<Integer, PartitionSpec> specs;
@@ -65,8 +78,8 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   }
 
   /**
-   * Opens a data file to read {@code columns}, which can include the two columns of row lineage
-   * (L2). Reads its footer.
+   * Opens a data file in Parquet, Avro or ORC to read {@code columns}, which can include the two
+   * columns of row lineage (L2). Reads its schema.
    *
    * @throws UnsupportedFileException if the file, or a column of it, cannot be read
    * @throws CorruptFileException if the file is not what the table's metadata says
@@ -78,16 +91,6 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private SourceFile open(FileScanTask task, Schema columns, boolean keepRequired)
       throws IOException {
     DataFile file = task.file();
-    checkParquet(file);
-    ParquetFooter footer = ParquetFooter.read(ranges, file.location(), file.fileSizeInBytes());
-    FileField root = footer.schema();
-    if (!root.anyId()) {
-      if (mapping != null) {
-        root.map(mapping);
-      } else {
-        root.numberColumns();
-      }
-    }
     PartitionSpec spec = specs.getOrDefault(file.specId(), task.spec());
     Projection.FileFacts facts =
         new Projection.FileFacts(
@@ -95,17 +98,39 @@ public final class TableReader implements DeleteSource, AutoCloseable {
             Projection.constants(spec, file.partition()),
             file.firstRowId(),
             file.dataSequenceNumber());
-    Projection projection = Projection.of(root, columns, table, facts, keepRequired);
-    return sourceFile(footer, root, projection, columns, file);
+    return open(file, columns, facts, keepRequired);
   }
 
-  private SourceFile sourceFile(
-      ParquetFooter footer,
-      FileField root,
-      Projection projection,
-      Schema columns,
-      ContentFile<?> file) {
-    return new SourceFile(
+  private SourceFile open(
+      ContentFile<?> file, Schema columns, Projection.FileFacts facts, boolean keepRequired)
+      throws IOException {
+    checkPlain(file);
+    switch (file.format()) {
+      case PARQUET:
+        return openParquet(file, columns, facts, keepRequired);
+      case AVRO:
+      case ORC:
+        return openStreamed(file, columns, facts, keepRequired);
+      default:
+        throw new UnsupportedFileException(
+            "Cannot read "
+                + file.location()
+                + ": files in "
+                + file.format()
+                + " are not supported. Nothing was changed.");
+    }
+  }
+
+  private ParquetSource openParquet(
+      ContentFile<?> file, Schema columns, Projection.FileFacts facts, boolean keepRequired)
+      throws IOException {
+    ParquetFooter footer = ParquetFooter.read(ranges, file.location(), file.fileSizeInBytes());
+    FileField root = footer.schema();
+    if (!root.anyId()) {
+      identify(root, file);
+    }
+    Projection projection = Projection.of(root, columns, table, facts, keepRequired);
+    return new ParquetSource(
         footer,
         ViewSchema.of(root),
         projection,
@@ -117,16 +142,19 @@ public final class TableReader implements DeleteSource, AutoCloseable {
         nativeMemory);
   }
 
-  private static void checkParquet(ContentFile<?> file) {
-    if (file.format() != FileFormat.PARQUET) {
-      throw new UnsupportedFileException(
-          "Cannot read "
-              + file.location()
-              + ": data files in "
-              + file.format()
-              + " are not supported yet. Nothing was changed.");
-    }
-    checkPlain(file);
+  private StreamedSource openStreamed(
+      ContentFile<?> file, Schema columns, Projection.FileFacts facts, boolean keepRequired)
+      throws IOException {
+    InputFile input = io.newInputFile(file.location(), file.fileSizeInBytes());
+    Set<Integer> ids = TypeUtil.indexById(columns.asStruct()).keySet();
+    StreamedFile streamed =
+        file.format() == FileFormat.AVRO
+            ? AvroFile.open(input, () -> mapping(file), ids)
+            : OrcDataFile.open(input, file.fileSizeInBytes(), ranges, () -> mapping(file), ids);
+    FileField root = StreamedSource.root(streamed);
+    Projection projection = Projection.of(root, columns, table, facts, keepRequired);
+    return new StreamedSource(
+        streamed, root, projection, columns, file.recordCount(), file.fileSizeInBytes(), batchRows);
   }
 
   private static void checkPlain(ContentFile<?> file) {
@@ -145,42 +173,38 @@ public final class TableReader implements DeleteSource, AutoCloseable {
 
   @Override
   public void readDeletes(DeleteFile file, Schema columns, Batches batches) throws IOException {
-    checkPlain(file);
-    if (file.format() != FileFormat.PARQUET) {
-      new GenericDeletes(io, table, batchRows).read(file, columns, allocator, batches);
-      return;
-    }
-    ParquetFooter footer = ParquetFooter.read(ranges, file.location(), file.fileSizeInBytes());
-    FileField root = footer.schema();
-    if (!root.anyId()) {
-      identifyDeletes(root, file);
-    }
-    Projection projection =
-        Projection.of(root, columns, table, Projection.FileFacts.ofDeletes(file.location()), false);
-    try (SourceFile source = sourceFile(footer, root, projection, columns, file)) {
+    Projection.FileFacts facts = Projection.FileFacts.ofDeletes(file.location());
+    try (SourceFile source = open(file, columns, facts, false)) {
       readAll(source, batches);
     }
   }
 
-  /** Position deletes have the same two columns in every table; other files need their ids. */
-  private void identifyDeletes(FileField root, DeleteFile file) {
-    if (file.content() == org.apache.iceberg.FileContent.POSITION_DELETES) {
-      for (FileField column : root.children) {
-        if (column.path.equals(MetadataColumns.DELETE_FILE_PATH.name())) {
-          column.id = MetadataColumns.DELETE_FILE_PATH.fieldId();
-        } else if (column.path.equals(MetadataColumns.DELETE_FILE_POS.name())) {
-          column.id = MetadataColumns.DELETE_FILE_POS.fieldId();
-        }
-      }
-    } else if (mapping != null) {
-      root.map(mapping);
+  private void identify(FileField root, ContentFile<?> file) {
+    if (mapping == null && file.content() == FileContent.DATA) {
+      root.numberColumns();
     } else {
-      throw new UnsupportedFileException(
-          "Cannot read equality delete file "
-              + file.location()
-              + ": its columns have no field ids and the table has no schema.name-mapping.default."
-              + " Nothing was changed.");
+      root.map(mapping(file));
     }
+  }
+
+  /**
+   * By which names the fields of a file without ids are known. Position deletes have the same two
+   * columns in every table. Avro and ORC data files without a mapping are read by the names of the
+   * table, as Iceberg's readers do (S8).
+   */
+  private NameMapping mapping(ContentFile<?> file) {
+    if (file.content() == FileContent.POSITION_DELETES) {
+      return POSITION_DELETES;
+    } else if (mapping != null) {
+      return mapping;
+    } else if (file.content() == FileContent.DATA) {
+      return MappingUtil.create(table);
+    }
+    throw new UnsupportedFileException(
+        "Cannot read equality delete file "
+            + file.location()
+            + ": its columns have no field ids and the table has no schema.name-mapping.default."
+            + " Nothing was changed.");
   }
 
   private void readAll(SourceFile file, Batches batches) throws IOException {

@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
 import org.apache.arrow.dataset.file.FileFormat;
 import org.apache.arrow.dataset.file.FileSystemDatasetFactory;
 import org.apache.arrow.dataset.jni.NativeMemoryPool;
@@ -16,7 +15,6 @@ import org.apache.arrow.dataset.source.DatasetFactory;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
-import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowReader;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +25,7 @@ final class ViewBatches implements RowBatches {
   its interface to Java copies every batch whose rows are not the first of what it decoded. */
   private static final int ROWS_AT_ONCE_MAX = 1 << 30;
 
-  private final SourceFile source;
+  private final ParquetSource source;
   private final SourceFile.RowGroup group;
   private final BufferAllocator allocator;
   private final @Nullable ArrowReader reader;
@@ -47,7 +45,10 @@ final class ViewBatches implements RowBatches {
   private boolean closed = false;
 
   ViewBatches(
-      SourceFile source, SourceFile.RowGroup group, @Nullable Path view, BufferAllocator allocator)
+      ParquetSource source,
+      SourceFile.RowGroup group,
+      @Nullable Path view,
+      BufferAllocator allocator)
       throws IOException {
     this.source = source;
     this.group = group;
@@ -136,32 +137,8 @@ final class ViewBatches implements RowBatches {
     }
     int length = Math.min(source.batchRows(), decodedRows - nextRow);
     firstPosition = group.firstPosition() + rowsBefore + nextRow;
-    List<Projection.Column> columns = source.projection().columns;
-    for (int i = 0; i < columns.size(); i++) {
-      Projection.Column column = columns.get(i);
-      FieldVector target = batch.getVector(i);
-      FieldVector from =
-          column.source() == null || reader == null
-              ? null
-              : reader.getVectorSchemaRoot().getVector(column.source().viewIndex);
-      try {
-        column.reading().readAt(firstPosition, from, nextRow, length, target);
-        column.reading().checkNulls(length, target, null);
-      } catch (ArithmeticException unfit) {
-        throw new CorruptFileException(
-            "Cannot read "
-                + source.location()
-                + ", positions "
-                + firstPosition
-                + " to "
-                + (firstPosition + length - 1)
-                + ": "
-                + unfit.getMessage()
-                + ". Nothing was changed.",
-            unfit);
-      }
-    }
-    batch.setRowCount(length);
+    VectorSchemaRoot decoded = reader == null ? null : reader.getVectorSchemaRoot();
+    source.projection().read(decoded, nextRow, length, firstPosition, batch);
     nextRow += length;
     return true;
   }

@@ -1,0 +1,222 @@
+package dev.firn.engine.parquet;
+
+import dev.firn.io.RangeReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.parquet.format.ColumnChunk;
+import org.apache.parquet.format.ColumnMetaData;
+import org.apache.parquet.format.FileMetaData;
+import org.apache.parquet.format.Util;
+
+/**
+ * A Parquet file. The wanted column chunks of a row group are fetched into a view, a Parquet file
+ * of its own in the scratch directory, which is then decoded.
+ */
+final class ParquetSource extends SourceFile {
+  private final ParquetFooter footer;
+  private final ViewSchema view;
+  private final Projection projection;
+  private final Schema layout;
+  private final RangeReader ranges;
+  private final Path scratch;
+  private final int batchRows;
+  private final NativeMemory nativeMemory;
+  private final List<RowGroup> rowGroups = new ArrayList<>();
+  private final long rows;
+
+  ParquetSource(
+      ParquetFooter footer,
+      ViewSchema view,
+      Projection projection,
+      Schema layout,
+      long recordCount,
+      RangeReader ranges,
+      Path scratch,
+      int batchRows,
+      NativeMemory nativeMemory) {
+    this.footer = footer;
+    this.view = view;
+    this.projection = projection;
+    this.layout = layout;
+    this.ranges = ranges;
+    this.scratch = scratch;
+    this.batchRows = batchRows;
+    this.nativeMemory = nativeMemory;
+    footer.checkChunks(view);
+    long position = 0;
+    List<org.apache.parquet.format.RowGroup> groups = footer.metadata().getRow_groups();
+    for (int ordinal = 0; ordinal < groups.size(); ordinal++) {
+      org.apache.parquet.format.RowGroup group = groups.get(ordinal);
+      if (group.getNum_rows() > 0) {
+        rowGroups.add(rowGroup(ordinal, position, group));
+      }
+      position += group.getNum_rows();
+    }
+    if (position != recordCount) {
+      throw ParquetFooter.corrupt(
+          footer.location(),
+          "its footer counts " + position + " rows, the table's metadata " + recordCount);
+    }
+    this.rows = position;
+  }
+
+  private RowGroup rowGroup(
+      int ordinal, long firstPosition, org.apache.parquet.format.RowGroup group) {
+    long compressed = 0;
+    long uncompressed = 0;
+    for (ViewSchema.Leaf leaf : view.leaves) {
+      ColumnMetaData chunk = group.getColumns().get(leaf.chunk()).getMeta_data();
+      compressed += chunk.getTotal_compressed_size();
+      uncompressed += chunk.getTotal_uncompressed_size();
+    }
+    return new RowGroup(ordinal, firstPosition, group.getNum_rows(), compressed, uncompressed);
+  }
+
+  @Override
+  public String location() {
+    return footer.location();
+  }
+
+  @Override
+  public List<RowGroup> rowGroups() {
+    return List.copyOf(rowGroups);
+  }
+
+  @Override
+  public long rows() {
+    return rows;
+  }
+
+  @Override
+  public RowGroupView fetch(RowGroup group) throws IOException {
+    if (view.leaves.isEmpty()) {
+      return new ParquetView(this, group, null);
+    }
+    Path file = Files.createTempFile(scratch, "view-", ".parquet");
+    try {
+      write(footer.metadata().getRow_groups().get(group.ordinal()), file);
+      return new ParquetView(this, group, file);
+    } catch (Throwable failure) {
+      Files.deleteIfExists(file);
+      throw failure;
+    }
+  }
+
+  private void write(org.apache.parquet.format.RowGroup group, Path file) throws IOException {
+    List<RangeReader.Range> chunks = new ArrayList<>();
+    List<ColumnChunk> columns = new ArrayList<>();
+    long end = ParquetFooter.MAGIC.length;
+    long uncompressed = 0;
+    for (ViewSchema.Leaf leaf : view.leaves) {
+      ColumnChunk chunk = group.getColumns().get(leaf.chunk());
+      ColumnMetaData old = chunk.getMeta_data();
+      long start = ParquetFooter.start(chunk);
+      long shift = end - start;
+      ColumnMetaData moved =
+          new ColumnMetaData(
+              leaf.type(),
+              old.getEncodings(),
+              leaf.path(),
+              old.getCodec(),
+              old.getNum_values(),
+              old.getTotal_uncompressed_size(),
+              old.getTotal_compressed_size(),
+              old.getData_page_offset() + shift);
+      if (start != old.getData_page_offset()) {
+        moved.setDictionary_page_offset(end);
+      }
+      columns.add(new ColumnChunk(end).setMeta_data(moved));
+      addRange(chunks, start, old.getTotal_compressed_size(), end);
+      end += old.getTotal_compressed_size();
+      uncompressed += old.getTotal_uncompressed_size();
+    }
+    FileMetaData metadata =
+        new FileMetaData(
+            footer.metadata().getVersion(),
+            view.elements,
+            group.getNum_rows(),
+            List.of(
+                new org.apache.parquet.format.RowGroup(
+                    columns, uncompressed, group.getNum_rows())));
+    if (footer.metadata().isSetCreated_by()) {
+      // Readers work around bugs of old writers by their name.
+      metadata.setCreated_by(footer.metadata().getCreated_by());
+    }
+    ByteArrayOutputStream footerBytes = new ByteArrayOutputStream();
+    Util.writeFileMetaData(metadata, footerBytes);
+    try (FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.READ)) {
+      writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0);
+      fetch(chunks, channel);
+      ByteBuffer trailer =
+          ByteBuffer.allocate(footerBytes.size() + Integer.BYTES + ParquetFooter.MAGIC.length)
+              .order(ByteOrder.LITTLE_ENDIAN)
+              .put(footerBytes.toByteArray())
+              .putInt(footerBytes.size())
+              .put(ParquetFooter.MAGIC)
+              .flip();
+      writeFully(channel, trailer, end);
+    }
+  }
+
+  private static void addRange(
+      List<RangeReader.Range> ranges, long offset, long length, long target) {
+    if (!ranges.isEmpty()) {
+      RangeReader.Range last = ranges.get(ranges.size() - 1);
+      if (last.offset() + last.length() == offset) {
+        ranges.set(
+            ranges.size() - 1,
+            new RangeReader.Range(last.offset(), last.length() + length, last.targetOffset()));
+        return;
+      }
+    }
+    ranges.add(new RangeReader.Range(offset, length, target));
+  }
+
+  private void fetch(List<RangeReader.Range> chunks, FileChannel channel) throws IOException {
+    byte[] whole = footer.whole();
+    if (whole == null) {
+      ranges.read(footer.location(), footer.fileLength(), chunks, channel);
+      return;
+    }
+    for (RangeReader.Range chunk : chunks) {
+      writeFully(
+          channel,
+          ByteBuffer.wrap(whole, Math.toIntExact(chunk.offset()), Math.toIntExact(chunk.length())),
+          chunk.targetOffset());
+    }
+  }
+
+  private static void writeFully(FileChannel channel, ByteBuffer bytes, long position)
+      throws IOException {
+    long at = position;
+    while (bytes.hasRemaining()) {
+      at += channel.write(bytes, at);
+    }
+  }
+
+  Projection projection() {
+    return projection;
+  }
+
+  Schema layout() {
+    return layout;
+  }
+
+  int batchRows() {
+    return batchRows;
+  }
+
+  NativeMemory nativeMemory() {
+    return nativeMemory;
+  }
+}
