@@ -32,7 +32,9 @@ import org.apache.iceberg.util.StructLikeMap;
  * sequence number and partition alone.
  *
  * <p>The planner compares UUID bounds as signed numbers although files hold them as unsigned ones
- * (H5), and float bounds without NaN (D18): it can miss a delete that applies. Immutable.
+ * (H5), and float bounds without NaN (D18); and it takes a leaf of structs for never null by the
+ * counts of an ORC file, which leave out rows whose struct is null (D19). So it can miss a delete
+ * that applies. Immutable.
  */
 final class UnprunedDeletes {
   private static final Set<Type.TypeID> UNPRUNABLE =
@@ -73,8 +75,11 @@ final class UnprunedDeletes {
   private static Set<Integer> unprunableIds(Collection<Schema> schemas) {
     Set<Integer> ids = new LinkedHashSet<>();
     for (Schema schema : schemas) {
+      Set<Integer> nested = TypeUtil.indexParents(schema.asStruct()).keySet();
       TypeUtil.indexById(schema.asStruct()).values().stream()
-          .filter(field -> UNPRUNABLE.contains(field.type().typeId()))
+          .filter(
+              field ->
+                  UNPRUNABLE.contains(field.type().typeId()) || nested.contains(field.fieldId()))
           .map(Types.NestedField::fieldId)
           .forEach(ids::add);
     }

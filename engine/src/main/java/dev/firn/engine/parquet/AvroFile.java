@@ -518,7 +518,7 @@ final class AvroFile implements StreamedFile {
    */
   private static final class ExactReader extends GenericDatumReader<IndexedRecord> {
     ExactReader(Schema schema, Schema projection) {
-      super(schema, projection, new GenericData());
+      super(schema, projection, new GenericData().setFastReaderEnabled(false));
     }
 
     @Override
