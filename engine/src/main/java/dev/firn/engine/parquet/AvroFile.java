@@ -42,7 +42,6 @@ final class AvroFile implements StreamedFile {
 
   private final InputFile input;
   private final Schema schema;
-  private final @Nullable MappedFields names;
   private final List<Types.NestedField> fields = new ArrayList<>();
   private final boolean empty;
 
@@ -54,7 +53,6 @@ final class AvroFile implements StreamedFile {
       StreamedFields readable) {
     this.input = input;
     this.schema = schema;
-    this.names = names;
     this.empty = empty;
     new Ids(readable).struct(schema, names, fields);
   }
@@ -320,10 +318,21 @@ final class AvroFile implements StreamedFile {
 
   // ---- the rows
 
-  /** Appends a value as Avro's reader gives it. */
+  /** Appends a value, as Avro's reader gives it, that is not null. */
   @FunctionalInterface
   private interface Value {
-    void append(@Nullable Object value);
+    void append(Object read);
+  }
+
+  /** A field of a row or of what is nested in it, and what its values are appended to. */
+  private record Field(Value value, Appender to) {
+    void append(@Nullable Object read) {
+      if (read == null) {
+        to.appendNull();
+      } else {
+        value.append(read);
+      }
+    }
   }
 
   @Override
@@ -336,19 +345,19 @@ final class AvroFile implements StreamedFile {
     Schema projection =
         Schema.createRecord(
             schema.getName(), schema.getDoc(), schema.getNamespace(), schema.isError(), read);
-    Value[] values = new Value[read.size()];
+    Field[] values = new Field[read.size()];
     for (int i = 0; i < values.length; i++) {
-      values[i] = value(wanted.columns().get(i).type(), read.get(i).schema(), rows.columns.get(i));
+      values[i] = field(wanted.columns().get(i).type(), read.get(i).schema(), rows.columns.get(i));
     }
     return new RecordRows(stream(input, new ExactReader(schema, projection)), values);
   }
 
   private static final class RecordRows implements Rows {
     private final DataFileStream<IndexedRecord> stream;
-    private final Value[] values;
+    private final Field[] values;
     private @Nullable IndexedRecord record;
 
-    RecordRows(DataFileStream<IndexedRecord> stream, Value[] values) {
+    RecordRows(DataFileStream<IndexedRecord> stream, Field[] values) {
       this.stream = stream;
       this.values = values;
     }
@@ -372,19 +381,13 @@ final class AvroFile implements StreamedFile {
     }
   }
 
-  private static Value value(Type type, Schema schema, Appender to) {
+  private static Field field(Type type, Schema schema, Appender to) {
     Schema present = present(schema);
     if (present == null) {
       throw new IllegalStateException("A union of several types is not read: " + schema);
     }
-    Value value = type.isPrimitiveType() ? primitive(type, present, to) : nested(type, present, to);
-    return read -> {
-      if (read == null) {
-        to.appendNull();
-      } else {
-        value.append(read);
-      }
-    };
+    return new Field(
+        type.isPrimitiveType() ? primitive(type, present, to) : nested(type, present, to), to);
   }
 
   private static Value nested(Type type, Schema schema, Appender to) {
@@ -392,7 +395,7 @@ final class AvroFile implements StreamedFile {
       return struct(type.asStructType(), schema, (Appender.Structs) to);
     } else if (type.isListType()) {
       Appender.Lists list = (Appender.Lists) to;
-      Value element = value(type.asListType().elementType(), schema.getElementType(), list.element);
+      Field element = field(type.asListType().elementType(), schema.getElementType(), list.element);
       return read -> {
         list.start();
         Collection<?> elements = (Collection<?>) read;
@@ -406,8 +409,8 @@ final class AvroFile implements StreamedFile {
     if (schema.getType() == Schema.Type.ARRAY) {
       Schema.Field keyField = schema.getElementType().getFields().get(0);
       Schema.Field valueField = schema.getElementType().getFields().get(1);
-      Value key = value(map.keyType(), keyField.schema(), entry.children.get(0));
-      Value value = value(map.valueType(), valueField.schema(), entry.children.get(1));
+      Field key = field(map.keyType(), keyField.schema(), entry.children.get(0));
+      Field value = field(map.valueType(), valueField.schema(), entry.children.get(1));
       return read -> {
         list.start();
         Collection<?> entries = (Collection<?>) read;
@@ -419,8 +422,8 @@ final class AvroFile implements StreamedFile {
         list.end(entries.size());
       };
     }
-    Value key = value(map.keyType(), Schema.create(Schema.Type.STRING), entry.children.get(0));
-    Value value = value(map.valueType(), schema.getValueType(), entry.children.get(1));
+    Field key = field(map.keyType(), Schema.create(Schema.Type.STRING), entry.children.get(0));
+    Field value = field(map.valueType(), schema.getValueType(), entry.children.get(1));
     return read -> {
       list.start();
       Collection<?> entries = (Collection<?>) read;
@@ -435,13 +438,13 @@ final class AvroFile implements StreamedFile {
 
   private static Value struct(Types.StructType type, Schema schema, Appender.Structs struct) {
     int size = type.fields().size();
-    Value[] values = new Value[size];
+    Field[] values = new Field[size];
     int[] positions = new int[size];
     for (int i = 0; i < size; i++) {
       Types.NestedField field = type.fields().get(i);
       Schema.Field source = schema.getField(field.name());
       positions[i] = source.pos();
-      values[i] = value(field.type(), source.schema(), struct.children.get(i));
+      values[i] = field(field.type(), source.schema(), struct.children.get(i));
     }
     return read -> {
       struct.append();
