@@ -1,5 +1,6 @@
 package dev.firn.engine.parquet;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.math.BigInteger;
@@ -34,6 +35,9 @@ import org.jspecify.annotations.Nullable;
 
 /** An Avro file, whose header is read. Its rows are decoded by Avro's generic reader. */
 final class AvroFile implements StreamedFile {
+  /** The magic and the sync marker. */
+  private static final int FILE_BYTES_MIN = 4 + 16;
+
   private static final String FIELD_ID = "field-id";
   private static final String ELEMENT_ID = "element-id";
   private static final String KEY_ID = "key-id";
@@ -67,12 +71,15 @@ final class AvroFile implements StreamedFile {
    */
   static AvroFile open(InputFile input, Supplier<NameMapping> mapping, Set<Integer> wantedIds)
       throws IOException {
+    if (input.getLength() < FILE_BYTES_MIN) {
+      throw ParquetFooter.corrupt(input.location(), "it has only " + input.getLength() + " bytes");
+    }
     Schema schema;
     boolean empty;
     try (DataFileStream<Object> stream = stream(input, new GenericDatumReader<>())) {
       schema = stream.getSchema();
       empty = !stream.hasNext();
-    } catch (AvroRuntimeException | InvalidAvroMagicException malformed) {
+    } catch (AvroRuntimeException | InvalidAvroMagicException | EOFException malformed) {
       throw new CorruptFileException(
           "Cannot read "
               + input.location()

@@ -55,6 +55,14 @@ final class OrcDataFile implements StreamedFile {
       InputFile input, OrcTail tail, Supplier<NameMapping> mapping, StreamedFields readable) {
     this.input = input;
     TypeDescription schema = tail.getSchema();
+    if (anyUnion(schema)) {
+      throw new UnsupportedFileException(
+          "Cannot read "
+              + input.location()
+              + ": it has a union, "
+              + schema
+              + ". Nothing was changed.");
+    }
     this.mapping = anyId(schema) ? null : mapping.get();
     this.rows = tail.getStripes().stream().mapToLong(StripeInformation::getNumberOfRows).sum();
     struct(schema, this.mapping == null ? null : this.mapping.asMappedFields(), readable, fields);
@@ -155,6 +163,13 @@ final class OrcDataFile implements StreamedFile {
 
   // ---- the schema
 
+  /* Iceberg's ORC reader fails on a union that nobody asks for too. */
+  private static boolean anyUnion(TypeDescription type) {
+    List<TypeDescription> children = type.getChildren();
+    return type.getCategory() == TypeDescription.Category.UNION
+        || children != null && children.stream().anyMatch(OrcDataFile::anyUnion);
+  }
+
   private static boolean anyId(TypeDescription type) {
     List<TypeDescription> children = type.getChildren();
     return children != null
@@ -213,8 +228,6 @@ final class OrcDataFile implements StreamedFile {
         return keyId == null || valueId == null || keyType == null || valueType == null
             ? null
             : Types.MapType.ofOptional(keyId, valueId, keyType, valueType);
-      case UNION:
-        throw new StreamedFields.Unreadable("ORC type " + type + " is not supported");
       default:
         TypeDescription identified = type.clone().setAttribute(ID, "1");
         return ORCSchemaUtil.convert(TypeDescription.createStruct().addField("f", identified))

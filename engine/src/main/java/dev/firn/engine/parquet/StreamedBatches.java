@@ -1,6 +1,8 @@
 package dev.firn.engine.parquet;
 
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.vector.VectorSchemaRoot;
@@ -43,7 +45,7 @@ final class StreamedBatches implements RowBatches {
 
   private RuntimeException undecodable(RuntimeException cause) throws IOException {
     for (Throwable t = cause; t != null; t = t.getCause()) {
-      if (t instanceof IOException e) {
+      if (t instanceof IOException e && !(t instanceof EOFException)) {
         throw e;
       } else if (t instanceof OutOfMemoryException || t instanceof CorruptFileException) {
         return (RuntimeException) t;
@@ -91,6 +93,8 @@ final class StreamedBatches implements RowBatches {
         }
       }
       appender.end(length);
+    } catch (EOFException cut) {
+      throw undecodable(new UncheckedIOException(cut));
     } catch (RuntimeException failure) {
       throw undecodable(failure);
     }
