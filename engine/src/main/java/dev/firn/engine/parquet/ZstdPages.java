@@ -5,11 +5,14 @@ import com.github.luben.zstd.ZstdCompressCtx;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.util.CleanerUtil;
 import org.apache.parquet.bytes.ByteBufferAllocator;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.compression.CompressionCodecFactory.BytesInputCompressor;
 import org.apache.parquet.hadoop.codec.ZstandardCodec;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Compresses pages with zstd in one call each, from and into memory outside the heap: zstd reading
@@ -21,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * many columns (hashes, random numbers, packed bits) are several times faster and no worse.
  */
 final class ZstdPages {
+  private static final Logger LOG = LoggerFactory.getLogger(ZstdPages.class);
   private static final int DEFAULT_LEVEL = ZstandardCodec.DEFAULT_PARQUET_COMPRESS_ZSTD_LEVEL;
 
   /* A lower level's page may be this much larger. */
@@ -47,7 +51,7 @@ final class ZstdPages {
   private final int levelSet;
   private final ZstdCompressCtx context = new ZstdCompressCtx();
   private final DirectBuffers source = new DirectBuffers();
-  private ByteBuffer target = ByteBuffer.allocateDirect(0);
+  private ByteBuffer target = ByteBuffer.allocate(0);
   private boolean released;
 
   /**
@@ -71,8 +75,9 @@ final class ZstdPages {
     }
     ByteBuffer page = bytes.toByteBuffer(source, buffer -> {});
     int size = page.remaining();
-    int bound = Math.toIntExact(Zstd.compressBound(size));
+    int bound = Math.toIntExact(Zstd.compressBound(size)); // more than 0
     if (target.capacity() < bound) {
+      free(target);
       target = ByteBuffer.allocateDirect(bound);
     }
     int compressed;
@@ -114,6 +119,19 @@ final class ZstdPages {
     if (!released) {
       released = true;
       context.close();
+      source.free();
+      free(target);
+    }
+  }
+
+  /* Else the memory would be held until the whole heap is collected, one output's after another. */
+  private static void free(ByteBuffer buffer) {
+    if (CleanerUtil.UNMAP_SUPPORTED && buffer.capacity() > 0) {
+      try {
+        CleanerUtil.getCleaner().freeBuffer(buffer);
+      } catch (IOException notFreed) {
+        LOG.debug("A buffer is left to the garbage collection", notFreed);
+      }
     }
   }
 
@@ -125,10 +143,18 @@ final class ZstdPages {
     public ByteBuffer allocate(int size) {
       ByteBuffer current = buffer;
       if (current == null || current.capacity() < size) {
+        free();
         current = ByteBuffer.allocateDirect(size + size / 4);
         buffer = current;
       }
       return current.clear().limit(size);
+    }
+
+    void free() {
+      if (buffer != null) {
+        ZstdPages.free(buffer);
+        buffer = null;
+      }
     }
 
     @Override
