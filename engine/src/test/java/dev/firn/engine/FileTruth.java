@@ -17,6 +17,7 @@ import org.apache.iceberg.DataFile;
 import org.apache.iceberg.PartitionKey;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.data.InternalRecordWrapper;
@@ -43,7 +44,12 @@ final class FileTruth {
 
   /** Checks the live data files that were not there before. */
   static void check(Table table, Set<String> before) {
-    for (DataFile file : TableRows.dataFiles(table, table.currentSnapshot())) {
+    check(table, table.currentSnapshot(), before);
+  }
+
+  /** Checks the data files of a snapshot that were not there before. */
+  static void check(Table table, Snapshot snapshot, Set<String> before) {
+    for (DataFile file : TableRows.dataFiles(table, snapshot)) {
       if (!before.contains(file.location())) {
         check(table, file);
       }

@@ -32,6 +32,10 @@ record ParquetWriteSettings(
     long rowGroupBytes,
     boolean isRowGroupUncompressed) {
 
+  /* Parquet's buffers start with slabs of so many bytes and refuse a smaller limit, in some columns
+  only: a dictionary without values, say. */
+  private static final int SLAB_BYTES_MIN = 64;
+
   /** Levels as Hadoop's zlib names them, from 0 up. */
   private static final String[] ZLIB_LEVELS = {
     "NO_COMPRESSION",
@@ -83,10 +87,12 @@ record ParquetWriteSettings(
         ParquetProperties.builder()
             .withWriterVersion(writerVersion(properties))
             .withPageSize(
-                positive(
-                    properties,
-                    TableProperties.PARQUET_PAGE_SIZE_BYTES,
-                    TableProperties.PARQUET_PAGE_SIZE_BYTES_DEFAULT))
+                Math.max(
+                    SLAB_BYTES_MIN,
+                    positive(
+                        properties,
+                        TableProperties.PARQUET_PAGE_SIZE_BYTES,
+                        TableProperties.PARQUET_PAGE_SIZE_BYTES_DEFAULT)))
             .withPageRowCountLimit(
                 positive(
                     properties,
@@ -95,10 +101,12 @@ record ParquetWriteSettings(
             .withDictionaryEncoding(
                 PropertyUtil.propertyAsBoolean(properties, "parquet.enable.dictionary", true))
             .withDictionaryPageSize(
-                positive(
-                    properties,
-                    TableProperties.PARQUET_DICT_SIZE_BYTES,
-                    TableProperties.PARQUET_DICT_SIZE_BYTES_DEFAULT))
+                Math.max(
+                    SLAB_BYTES_MIN,
+                    positive(
+                        properties,
+                        TableProperties.PARQUET_DICT_SIZE_BYTES,
+                        TableProperties.PARQUET_DICT_SIZE_BYTES_DEFAULT)))
             .withMinRowCountForPageSizeCheck(checkRowsMin)
             .withMaxRowCountForPageSizeCheck(checkRowsMax)
             .withMaxBloomFilterBytes(
