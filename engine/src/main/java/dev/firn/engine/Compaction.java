@@ -84,6 +84,7 @@ public final class Compaction {
   private final Table table;
   private final CompactionSettings settings;
   private final CompactionListener listener;
+  private final Duration unknownPatience;
 
   // What the run has come to so far. Written by the run's own thread alone.
   private final List<Long> snapshotsCommitted = new ArrayList<>();
@@ -108,9 +109,21 @@ public final class Compaction {
   private long commitNanos;
 
   public Compaction(Table table, CompactionSettings settings, CompactionListener listener) {
+    this(table, settings, listener, UNKNOWN_PATIENCE);
+  }
+
+  /**
+   * @param unknownPatience how long a commit of unknown outcome is looked for (C11)
+   */
+  Compaction(
+      Table table,
+      CompactionSettings settings,
+      CompactionListener listener,
+      Duration unknownPatience) {
     this.table = table;
     this.settings = settings;
     this.listener = listener;
+    this.unknownPatience = unknownPatience;
   }
 
   /**
@@ -260,7 +273,7 @@ public final class Compaction {
             groups.size(),
             groups.stream().mapToLong(RewriteFileGroup::inputFilesSizeInBytes).sum());
       }
-      conflicted = groups.isEmpty() ? Set.of() : round(pin, groups, round == REDO_ROUNDS_MAX);
+      conflicted = groups.isEmpty() ? Set.of() : round(pin, groups, round);
     }
     if (settings.removeDanglingDeletes() && snapshotBefore != null) {
       long commitStarted = System.nanoTime();
@@ -295,10 +308,14 @@ public final class Compaction {
   /**
    * Rewrites and commits groups planned on one pin.
    *
-   * @param last whether conflicts are final
+   * @param round 0 for the first; conflicts of the last are final
    * @return inputs of the groups that are to be planned anew
    */
-  private Set<String> round(Pin pin, List<RewriteFileGroup> groups, boolean last) {
+  private Set<String> round(Pin pin, List<RewriteFileGroup> groups, int round) {
+    boolean last = round == REDO_ROUNDS_MAX;
+    // Groups are numbered from 1 in every round: without the round in the names, files of the
+    // second would have names of files that the first has committed.
+    String operationId = round == 0 ? settings.runId() : settings.runId() + "-" + round;
     MemoryShares memory = MemoryShares.of(settings.memoryBytes());
     int groupsAtOnce =
         (int)
@@ -332,6 +349,7 @@ public final class Compaction {
               new RunContext(
                   pin,
                   settings,
+                  operationId,
                   memory,
                   unpruned::of,
                   reader,
@@ -453,7 +471,7 @@ public final class Compaction {
             settings.failedCommitsMax(),
             settings.useStartingSequenceNumber(),
             settings.snapshotProperties(),
-            UNKNOWN_PATIENCE,
+            unknownPatience,
             COMMIT_ATTEMPTS_MAX));
   }
 

@@ -257,7 +257,7 @@ final class GroupRewrite {
             sortOrderId,
             new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
             expectedRows,
-            run.settings().runId(),
+            run.operationId(),
             group.info().globalIndex()),
         run.encoders(),
         run.settings().threads());

@@ -12,6 +12,7 @@ import org.apache.iceberg.FileScanTask;
  * What the groups of one round share. Owned by {@link Compaction}, which closes what is to be
  * closed.
  *
+ * @param operationId in the names of output files; no other round has it, and no other run (C15)
  * @param deletes the delete files of a data file
  * @param reader reads data and delete files of the pinned table
  * @param allocator parent of each group's allocator
@@ -23,6 +24,7 @@ import org.apache.iceberg.FileScanTask;
 record RunContext(
     Pin pin,
     CompactionSettings settings,
+    String operationId,
     MemoryShares memory,
     Function<FileScanTask, List<DeleteFile>> deletes,
     TableReader reader,

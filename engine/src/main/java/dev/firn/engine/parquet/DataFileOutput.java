@@ -92,7 +92,6 @@ public final class DataFileOutput implements AutoCloseable {
   private final FileRolling rolling;
 
   private final List<DataFile> finishedFiles = new ArrayList<>();
-  private final List<String> locations = new ArrayList<>();
   private @Nullable StructLikeWrapper partition; // null before the first of a partitioned spec
   private @Nullable ParquetDataFile current; // null between files
   private @Nullable StructLikeWrapper currentPartition; // of the current file
@@ -356,7 +355,6 @@ public final class DataFileOutput implements AutoCloseable {
         throw new UnsupportedTableException(
             "Cannot write table " + table.name() + ": it is encrypted. Nothing was written");
       }
-      locations.add(file.encryptingOutputFile().location());
       currentPartition = partition;
       current = new ParquetDataFile(file, type, leaves, leafSchemas, settings, compressors, ratios);
       rolling.startFile();
@@ -549,11 +547,16 @@ public final class DataFileOutput implements AutoCloseable {
     }
     state = State.DISCARDED;
     compressors.close();
+    List<String> locations = new ArrayList<>();
+    finishedFiles.forEach(file -> locations.add(file.location()));
     if (current != null) {
       try {
         current.abort();
       } catch (IOException | RuntimeException e) {
         suppress(failure, e);
+      }
+      if (current.mayExist()) {
+        locations.add(current.location());
       }
       current = null;
     }
@@ -561,11 +564,9 @@ public final class DataFileOutput implements AutoCloseable {
       try {
         table.io().deleteFile(location);
       } catch (RuntimeException e) {
-        // A file that was never opened is not there; stores differ in whether that is an error.
         suppress(failure, e);
       }
     }
-    locations.clear();
     finishedFiles.clear();
   }
 

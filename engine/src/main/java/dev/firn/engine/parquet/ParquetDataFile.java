@@ -186,7 +186,12 @@ final class ParquetDataFile {
 
   /** Writes the footer and closes the file. There must be rows, and no row group begun. */
   void finish(Map<String, String> keyValues) throws IOException {
-    openWriter().end(keyValues);
+    try {
+      openWriter().end(keyValues);
+    } catch (IOException e) {
+      // Parquet's own message is the footer, all of it.
+      throw new IOException("Cannot write the footer of " + location(), e);
+    }
     streams.close();
   }
 
@@ -209,6 +214,11 @@ final class ParquetDataFile {
 
   EncryptedOutputFile file() {
     return file;
+  }
+
+  /** Whether there may be something at the location that this has written. */
+  boolean mayExist() {
+    return streams.mayExist();
   }
 
   String location() {

@@ -1,6 +1,7 @@
 package dev.firn.engine.parquet;
 
 import java.io.IOException;
+import org.apache.iceberg.exceptions.AlreadyExistsException;
 import org.apache.parquet.io.OutputFile;
 import org.apache.parquet.io.PositionOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class ParquetStreams implements OutputFile {
   private final org.apache.iceberg.io.OutputFile file;
   private @Nullable Stream stream; // null until Parquet opens it
+  private boolean mayExist;
 
   ParquetStreams(org.apache.iceberg.io.OutputFile file) {
     this.file = file;
@@ -19,12 +21,19 @@ final class ParquetStreams implements OutputFile {
 
   @Override
   public PositionOutputStream create(long blockSizeHint) throws IOException {
-    stream = new Stream(file.create());
+    mayExist = true;
+    try {
+      stream = new Stream(file.create());
+    } catch (AlreadyExistsException e) {
+      mayExist = false;
+      throw e;
+    }
     return stream;
   }
 
   @Override
   public PositionOutputStream createOrOverwrite(long blockSizeHint) throws IOException {
+    mayExist = true;
     stream = new Stream(file.createOrOverwrite());
     return stream;
   }
@@ -42,6 +51,11 @@ final class ParquetStreams implements OutputFile {
   @Override
   public String getPath() {
     return file.location();
+  }
+
+  /** Whether there may be a file of ours: one that was there before is another writer's (C13). */
+  boolean mayExist() {
+    return mayExist;
   }
 
   /** The bytes written. */

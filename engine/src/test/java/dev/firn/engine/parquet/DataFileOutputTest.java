@@ -39,6 +39,7 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.exceptions.AlreadyExistsException;
 import org.apache.iceberg.types.Conversions;
 import org.apache.iceberg.types.Types;
 import org.apache.parquet.column.ColumnDescriptor;
@@ -381,6 +382,29 @@ class DataFileOutputTest {
     output.close();
     assertThat(dataFiles(table)).isEmpty();
     assertThatThrownBy(output::finish).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void c15AFileOfTheSameNameIsNeitherWrittenNorDeleted() throws IOException {
+    Schema schema = schema(required(1, "id", Types.LongType.get()));
+    Table table = fixture.table(schema, Map.of());
+    List<Record> rows = rows(table.schema(), 10, i -> new Object[] {(long) i});
+    DataFileOutput.Options options =
+        new DataFileOutput.Options(table.spec(), null, ONE_FILE, -1, "the-operation", 1);
+    try (DataFileOutput output =
+        DataFileOutput.create(table, table.schema(), options, ForkJoinPool.commonPool(), 1)) {
+      append(output, table.schema(), rows);
+      output.finish();
+    }
+    List<Path> files = dataFiles(table);
+    byte[] content = Files.readAllBytes(files.get(0));
+    try (DataFileOutput output =
+        DataFileOutput.create(table, table.schema(), options, ForkJoinPool.commonPool(), 1)) {
+      append(output, table.schema(), rows.subList(0, 5));
+      assertThatThrownBy(output::finish).isInstanceOf(AlreadyExistsException.class);
+    }
+    assertThat(dataFiles(table)).isEqualTo(files).hasSize(1);
+    assertThat(files.get(0)).hasBinaryContent(content);
   }
 
   @Test
