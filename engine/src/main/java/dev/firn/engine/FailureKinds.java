@@ -18,6 +18,7 @@ import org.apache.iceberg.exceptions.ValidationException;
 /** Tells why a group failed from what was thrown. */
 final class FailureKinds {
   private static final int CAUSES_MAX = 16;
+  private static final int MESSAGE_CHARS_MAX = 1000;
 
   private FailureKinds() {}
 
@@ -58,9 +59,28 @@ final class FailureKinds {
             || message.toLowerCase(Locale.ROOT).contains("quota exceeded"));
   }
 
-  /** What to print: the message, or the type where there is none. */
+  /**
+   * What to print: the message and that of the first cause, where it adds something. Cut where
+   * another library has put a whole file's metadata into it.
+   */
   static String message(Throwable failure) {
+    String message = brief(failure);
+    Throwable root = failure;
+    for (int depth = 0; root.getCause() != null && depth < CAUSES_MAX; depth++) {
+      root = root.getCause();
+    }
+    String cause = brief(root);
+    return message.contains(cause) ? message : message + " (because of: " + cause + ")";
+  }
+
+  /** The message, or the type where there is none. */
+  private static String brief(Throwable failure) {
     String message = failure.getMessage();
-    return message == null ? failure.getClass().getSimpleName() : message;
+    if (message == null) {
+      return failure.getClass().getSimpleName();
+    }
+    return message.length() <= MESSAGE_CHARS_MAX
+        ? message
+        : message.substring(0, MESSAGE_CHARS_MAX) + " ...";
   }
 }
