@@ -104,6 +104,7 @@ public final class Compaction {
   private long rowsWritten;
   private long bytesRead;
   private long bytesWritten;
+  private long arrowPeakBytes;
   private long planNanos;
   private long rewriteNanos;
   private long commitNanos;
@@ -365,6 +366,7 @@ public final class Compaction {
         stop(workers);
         stop(fetchers);
         stop(encoders);
+        arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());
       }
     } finally {
       deleteScratch(scratch);
@@ -573,6 +575,11 @@ public final class Compaction {
     groupsFailed++;
     failures.add(new CompactionReport.Failure(group.info().globalIndex(), kind, message));
     listener.failed(group, message);
+  }
+
+  /** The most bytes that Arrow had allocated at once, over all groups. */
+  long arrowPeakBytes() {
+    return arrowPeakBytes;
   }
 
   private CompactionReport report(@Nullable Long snapshotBefore, long totalNanos) {
