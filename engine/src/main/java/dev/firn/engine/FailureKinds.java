@@ -70,6 +70,10 @@ final class FailureKinds {
       root = root.getCause();
     }
     String cause = brief(root);
+    if (root instanceof OutOfMemoryException) {
+      return "The group's row groups and buffers do not fit in the memory limit; give more memory: "
+          + cause;
+    }
     return message.contains(cause) ? message : message + " (because of: " + cause + ")";
   }
 

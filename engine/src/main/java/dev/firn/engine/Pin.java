@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.engine.parquet.SupportedTypes;
 import dev.firn.engine.parquet.UnsupportedTableException;
 import java.util.Map;
@@ -62,15 +63,18 @@ record Pin(
     int formatVersion = TableUtil.formatVersion(table);
     Schema schema = table.schema();
     SortOrder order = order(table, settings.layout());
+    Schema columns =
+        formatVersion >= LINEAGE_FORMAT_VERSION
+            ? MetadataColumns.schemaWithRowLineage(schema)
+            : schema;
+    DataFileOutput.check(table, columns);
     return new Pin(
         SerializableTable.copyOf(table),
         head.snapshotId(),
         head.sequenceNumber(),
         formatVersion,
         schema,
-        formatVersion >= LINEAGE_FORMAT_VERSION
-            ? MetadataColumns.schemaWithRowLineage(schema)
-            : schema,
+        columns,
         order,
         order == null ? 0 : claimable(table, order));
   }

@@ -160,9 +160,8 @@ public final class DataFileOutput implements AutoCloseable {
    */
   public static DataFileOutput create(
       Table table, Schema columns, Options options, Executor encoders, int encoderParallelism) {
-    refuseUnsupported(table, columns);
+    ParquetWriteSettings settings = checked(table, columns);
     MessageType type = ParquetSchemaUtil.convert(columns, "table");
-    ParquetWriteSettings settings = ParquetWriteSettings.of(table.properties(), columns, type);
     Compressors compressors =
         new Compressors(
             settings.codec(),
@@ -176,6 +175,22 @@ public final class DataFileOutput implements AutoCloseable {
         settings,
         compressors,
         new ColumnTasks(encoders, encoderParallelism));
+  }
+
+  /**
+   * Checks that the table can be written, as {@link #create} does, before any work.
+   *
+   * @throws UnsupportedTableException if a column's type or the codec cannot be written
+   * @throws IllegalArgumentException if a write property has a value that cannot be
+   */
+  public static void check(Table table, Schema columns) {
+    checked(table, columns);
+  }
+
+  private static ParquetWriteSettings checked(Table table, Schema columns) {
+    refuseUnsupported(table, columns);
+    return ParquetWriteSettings.of(
+        table.properties(), columns, ParquetSchemaUtil.convert(columns, "table"));
   }
 
   private static void refuseUnsupported(Table table, Schema columns) {
