@@ -260,7 +260,7 @@ class RefusalTest {
 
   @ParameterizedTest
   @CsvSource({
-    "16, 100000, \\d{6} bytes", // rows do not fit in the share of the sort
+    "64, 200000, \\d{6} bytes", // rows do not fit in the share of the sort
     "4, 20000, memory limit.*\\d{5}" // not even a batch fits
   })
   void aSortThatDoesNotFitSaysWhatItNeeds(long megabytes, int rows, String words) {
