@@ -7,12 +7,15 @@ import dev.firn.engine.CompactionReport.FailureKind;
 import dev.firn.engine.parquet.CorruptFileException;
 import dev.firn.engine.parquet.UnsupportedFileException;
 import dev.firn.engine.parquet.UnsupportedTableException;
+import dev.firn.io.ShortFileException;
 import dev.firn.sort.SortMemoryException;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.Locale;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.iceberg.exceptions.CommitFailedException;
 import org.apache.iceberg.exceptions.CommitStateUnknownException;
+import org.apache.iceberg.exceptions.NotFoundException;
 import org.apache.iceberg.exceptions.ValidationException;
 
 /** Tells why a group failed from what was thrown. */
@@ -31,7 +34,11 @@ final class FailureKinds {
           || cause instanceof OutOfMemoryError) {
         return FailureKind.MEMORY;
       }
-      if (cause instanceof CorruptDeleteException || cause instanceof CorruptFileException) {
+      if (cause instanceof CorruptDeleteException
+          || cause instanceof CorruptFileException
+          || cause instanceof ShortFileException
+          || cause instanceof FileNotFoundException
+          || cause instanceof NotFoundException) {
         return FailureKind.CORRUPT;
       }
       if (cause instanceof UnsupportedFileException

@@ -4,7 +4,7 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /** A failure that reading again would not mend. Its message is complete. */
-final class FinalIOException extends IOException {
+class FinalIOException extends IOException {
   private static final long serialVersionUID = 1;
 
   FinalIOException(String message, @Nullable Throwable cause) {

@@ -134,7 +134,7 @@ final class LocalSource implements ByteSource {
           buffer.clear().limit((int) Math.min(buffer.capacity(), end - position));
           int count = channel.read(buffer, position);
           if (count < 0) {
-            throw new FinalIOException(
+            throw new ShortFileException(
                 "Cannot read "
                     + request
                     + " of "

@@ -65,6 +65,7 @@ public interface RangeReader extends AutoCloseable {
    * Reads the bytes {@code [offset, offset + length)} of a file of {@code fileLength} bytes.
    *
    * @throws java.io.FileNotFoundException if there is no such file
+   * @throws ShortFileException if the file ends before the range does
    * @throws java.io.InterruptedIOException if the calling thread is interrupted, which it still is
    *     then
    * @throws IOException if they cannot be read whole; the message names file and range
@@ -79,6 +80,7 @@ public interface RangeReader extends AutoCloseable {
    *
    * @param ranges may overlap in the file, not in the target
    * @throws java.io.FileNotFoundException if there is no such file
+   * @throws ShortFileException if the file ends before the range does
    * @throws java.io.InterruptedIOException if the calling thread is interrupted, which it still is
    *     then
    * @throws IOException if a range cannot be read whole or written; the message names file and

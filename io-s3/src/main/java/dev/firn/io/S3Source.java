@@ -194,7 +194,7 @@ final class S3Source implements ByteSource {
       }
       String whole = "bytes " + position + "-" + (request.end() - 1) + "/";
       if (range != null && !range.startsWith(whole)) {
-        throw new FinalIOException(
+        throw new ShortFileException(
             "Cannot read " + request + " of " + location + ": there is only " + range + SHORTER,
             null);
       }
@@ -219,7 +219,7 @@ final class S3Source implements ByteSource {
     if (status == 403) {
       hint = ". The credentials of the table's FileIO must allow reading it";
     } else if (status == 416) {
-      hint = SHORTER;
+      return new ShortFileException(what + why.getMessage() + SHORTER, why);
     } else if (attempts > 1) {
       hint = ". Given up after " + attempts + " attempts";
     }

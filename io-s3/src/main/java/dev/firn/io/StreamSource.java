@@ -106,7 +106,7 @@ final class StreamSource implements ByteSource {
 
     private IOException failed(RangeRequest request, int attempts, Exception why) {
       if (why instanceof EOFException) {
-        return new FinalIOException(
+        return new ShortFileException(
             "Cannot read " + request + " of " + file.location() + ": " + why + S3Source.SHORTER,
             why);
       }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.firn.io.RangeReader.Range;
 import java.io.FileNotFoundException;
-import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -149,7 +148,7 @@ class LocalRangeReaderTest {
           .isInstanceOf(FileNotFoundException.class)
           .hasMessageContaining("bytes 1 to 3 of file:" + directory + "/missing");
       assertThatThrownBy(() -> reader.read("file:" + path, 200, 50, 100))
-          .isInstanceOf(IOException.class)
+          .isInstanceOf(ShortFileException.class)
           .hasMessageContaining("bytes 50 to 150 of file:" + path)
           .hasMessageContaining("shorter");
     }

@@ -198,12 +198,12 @@ class S3RangeReaderTest {
     try (FileIO io = fileIo("S3FileIO");
         RangeReader reader = new ParallelRangeReader(io, 2, new Backoff(1, 1, 1))) {
       assertThatThrownBy(() -> reader.read("s3://lake/short", 300, 200, 50))
-          .isInstanceOf(IOException.class)
+          .isInstanceOf(ShortFileException.class)
           .hasMessageContaining("bytes 200 to 250 of s3://lake/short")
           .hasMessageContaining("shorter");
       assertThat(reader.requests()).as("416 is not tried again").isEqualTo(1);
       assertThatThrownBy(() -> reader.read("s3://lake/short", 300, 50, 100))
-          .isInstanceOf(IOException.class)
+          .isInstanceOf(ShortFileException.class)
           .hasMessageContaining("bytes 50 to 150 of s3://lake/short")
           .hasMessageContaining("shorter");
       assertThat(reader.requests()).isEqualTo(2);

@@ -104,6 +104,7 @@ class StreamRangeReaderTest {
                   + (FILE.length + 5)
                   + " of "
                   + FakeFileIO.LOCATION)
+          .isInstanceOf(ShortFileException.class)
           .hasMessageContaining("shorter");
     }
   }
