@@ -32,6 +32,9 @@ final class ParquetView implements RowGroupView {
     if (read) {
       throw new IllegalStateException("A view is read once");
     }
+    if (file != null) {
+      PageChecksums.check(file, source.location(), group.ordinal());
+    }
     ViewBatches batches = new ViewBatches(source, group, file, allocator);
     read = true;
     return batches;

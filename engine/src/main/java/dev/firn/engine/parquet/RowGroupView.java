@@ -16,7 +16,8 @@ public sealed interface RowGroupView extends Closeable permits ParquetView, Stre
    * Opens the rows. Once only; closing the batches releases the view.
    *
    * @param allocator counts what is decoded while the batches are open
-   * @throws CorruptFileException if the file cannot be decoded
+   * @throws CorruptFileException if a page is not what its checksum says, or the file cannot be
+   *     decoded
    */
   RowBatches read(BufferAllocator allocator) throws IOException;
 }

@@ -274,6 +274,50 @@ class SourceFileTest {
   }
 
   @Test
+  void aFlippedBitInAPageNeverPassesAsAValue() throws Exception {
+    DataFile file = file(1000);
+    Path path = LocalFileIO.path(file.location());
+    byte[] sound = Files.readAllBytes(path);
+    List<String> lines;
+    try (ReaderFixture fixture = new ReaderFixture(table, 100)) {
+      lines = fixture.lines(file, table.schema());
+    }
+    long seed = Long.getLong("firn.test.seed", 20261130L);
+    Random random = new Random(seed);
+    int refused = 0;
+    for (int i = 0; i < 60; i++) {
+      byte[] damaged = sound.clone();
+      damaged[4 + random.nextInt(damaged.length - 2000)] ^= (byte) (1 << random.nextInt(8));
+      Files.write(path, damaged);
+      try (ReaderFixture fixture = new ReaderFixture(table, 100)) {
+        // What a header says of minima, say, is not covered and not needed.
+        assertThat(fixture.lines(file, table.schema()))
+            .as("rerun with -Dfirn.test.seed=" + seed)
+            .isEqualTo(lines);
+      } catch (CorruptFileException | UnsupportedFileException e) {
+        refused++;
+        assertThat(e).hasMessageContaining(file.location());
+      }
+    }
+    assertThat(refused).as("rerun with -Dfirn.test.seed=" + seed).isGreaterThan(40);
+  }
+
+  @Test
+  void aChangedPageIsNamedWithItsColumn() throws Exception {
+    DataFile file = file(1000);
+    Path path = LocalFileIO.path(file.location());
+    byte[] damaged = Files.readAllBytes(path);
+    damaged[damaged.length / 2] ^= 1;
+    Files.write(path, damaged);
+    try (ReaderFixture fixture = new ReaderFixture(table, 100)) {
+      assertThatThrownBy(() -> fixture.lines(file, table.schema()))
+          .isInstanceOf(CorruptFileException.class)
+          .hasMessageContainingAll(file.location(), "does not have the checksum in its header");
+      assertThat(fixture.views()).isEmpty();
+    }
+  }
+
+  @Test
   void afterAFailureInTheMiddleNothingIsLeft() throws Exception {
     DataFile file = file(2000);
     int failed = 0;
