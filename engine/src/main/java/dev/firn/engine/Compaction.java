@@ -93,6 +93,7 @@ public final class Compaction {
   /** Inputs of commits that may or may not have happened: not to be rewritten again (C11). */
   private final Set<String> inDoubt = new HashSet<>();
 
+  private @Nullable Long snapshotBefore; // null until pinned, and if the branch is empty
   private int groupsPlanned;
   private int groupsCommitted;
   private int groupsFailed;
@@ -241,8 +242,8 @@ public final class Compaction {
   }
 
   /**
-   * Plans, rewrites and commits. Failures of groups are in the report; an exception means that
-   * nothing was committed.
+   * Plans, rewrites and commits. Failures of groups are in the report, as is what fails after the
+   * first commit; an exception means that nothing was committed.
    *
    * @throws UnsupportedTableException if the table holds what Firn does not do
    * @throws IllegalArgumentException if an option cannot apply to the table, or the branch is
@@ -250,7 +251,23 @@ public final class Compaction {
    */
   public CompactionReport run() {
     long started = System.nanoTime();
-    Long snapshotBefore = null;
+    try {
+      runToItsEnd();
+    } catch (RuntimeException | Error e) {
+      if (snapshotsCommitted.isEmpty() && inDoubt.isEmpty()) {
+        throw e;
+      }
+      LOG.debug("The run failed after its first commit", e);
+      failures.add(
+          new CompactionReport.Failure(
+              0,
+              FailureKinds.of(e),
+              FailureKinds.message(e) + ". What the report says was committed is committed."));
+    }
+    return report(System.nanoTime() - started);
+  }
+
+  private void runToItsEnd() {
     Set<String> conflicted = Set.of();
     for (int round = 0; round == 0 || !conflicted.isEmpty(); round++) {
       if (round > 0) {
@@ -281,7 +298,6 @@ public final class Compaction {
       deleteFilesRemoved += DanglingDeletes.remove(table, settings.branch(), settings.runId());
       commitNanos += System.nanoTime() - commitStarted;
     }
-    return report(snapshotBefore, System.nanoTime() - started);
   }
 
   /** Pins the branch; files of an upgraded table are given their row ids first (L6). */
@@ -582,7 +598,7 @@ public final class Compaction {
     return arrowPeakBytes;
   }
 
-  private CompactionReport report(@Nullable Long snapshotBefore, long totalNanos) {
+  private CompactionReport report(long totalNanos) {
     return new CompactionReport(
         settings.runId(),
         table.name(),

@@ -70,13 +70,15 @@ final class ReportText {
       words =
           report.groups().planned() == 0
               ? "nothing to do"
-              : "done: "
-                  + files(report.dataFiles().rewritten())
-                  + " became "
-                  + count(report.dataFiles().added())
-                  + ", "
-                  + count(report.deleteFilesRemoved())
-                  + " delete files removed";
+              : report.groups().committed() == 0
+                  ? "nothing committed, nothing left to do: others had rewritten what was planned"
+                  : "done: "
+                      + files(report.dataFiles().rewritten())
+                      + " became "
+                      + count(report.dataFiles().added())
+                      + ", "
+                      + count(report.deleteFilesRemoved())
+                      + " delete files removed";
     }
     return words + " (exit code " + code.code() + ")";
   }

@@ -67,6 +67,11 @@ class ReportTest {
         .isEqualTo("done: 100 files became 3, 12 delete files removed (exit code 0)");
     assertThat(ReportText.outcome(report(0, 0, List.of())))
         .isEqualTo("nothing to do (exit code 0)");
+    assertThat(ReportText.outcome(report(2, 0, List.of())))
+        .as("others had rewritten the inputs of both groups")
+        .isEqualTo(
+            "nothing committed, nothing left to do: others had rewritten what was planned"
+                + " (exit code 0)");
     assertThat(ReportText.outcome(report(2, 1, List.of(new Failure(1, FailureKind.OTHER, "x")))))
         .isEqualTo("some groups failed, the rest is committed (exit code 3)");
     assertThat(ReportText.outcome(report(2, 0, List.of(new Failure(1, FailureKind.MEMORY, "x")))))
