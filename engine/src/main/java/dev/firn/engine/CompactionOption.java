@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import java.math.BigInteger;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
@@ -133,10 +134,9 @@ public enum CompactionOption {
     String text = value.trim();
     boolean good =
         switch (kind) {
-          case BYTES, COUNT ->
-              text.matches("\\d{1,18}") && Long.parseLong(text) > 0
-                  || this == MIN_FILE_SIZE_BYTES && text.matches("0+")
-                  || this == DELETE_FILE_THRESHOLD && text.matches("0+");
+          case BYTES -> upTo(text, Long.MAX_VALUE) && (this == MIN_FILE_SIZE_BYTES || !zero(text));
+          case COUNT ->
+              upTo(text, Integer.MAX_VALUE) && (this == DELETE_FILE_THRESHOLD || !zero(text));
           case NUMBER -> text.matches("\\d{1,9}");
           case RATIO ->
               text.matches("\\d*\\.?\\d+")
@@ -152,10 +152,19 @@ public enum CompactionOption {
     return kind == Kind.FLAG ? text.toLowerCase(Locale.ROOT) : text;
   }
 
+  private static boolean upTo(String text, long max) {
+    return text.matches("\\d{1,19}")
+        && new BigInteger(text).compareTo(BigInteger.valueOf(max)) <= 0;
+  }
+
+  private static boolean zero(String text) {
+    return text.matches("0+");
+  }
+
   private String form() {
     return switch (kind) {
       case BYTES -> "a positive number of bytes";
-      case COUNT -> "a positive whole number";
+      case COUNT -> "a positive whole number, at most " + Integer.MAX_VALUE;
       case NUMBER -> "a whole number, 0 or more";
       case RATIO -> "a number above 0, at most 1";
       case FLAG -> "true or false";

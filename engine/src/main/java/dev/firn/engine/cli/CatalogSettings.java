@@ -81,6 +81,9 @@ record CatalogSettings(String name, Map<String, String> properties) {
             e);
       }
       throw new UsageException("Cannot open the catalog '" + name + "': " + e.getMessage(), e);
+    } catch (RuntimeException e) {
+      throw new UnreachableException(
+          "Cannot open the catalog '" + name + "': " + Causes.of(e) + ". Nothing was started.", e);
     } catch (NoClassDefFoundError e) {
       throw new UsageException(
           "Cannot open the catalog '"

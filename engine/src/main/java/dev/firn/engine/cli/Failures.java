@@ -45,7 +45,7 @@ final class Failures {
       return failure.toString();
     }
     // The message of an exception of others rarely says what kind of thing went wrong.
-    return codeOf(failure) == ExitCode.FAILED
+    return codeOf(failure) == ExitCode.FAILED && !(failure instanceof UnreachableException)
         ? failure.getClass().getSimpleName() + ": " + message
         : message;
   }

@@ -23,7 +23,7 @@ record OpenTable(Catalog catalog, Table table) implements Closeable {
   static OpenTable load(CatalogSettings settings, TableIdentifier identifier) {
     Catalog catalog = settings.open();
     try {
-      return new OpenTable(catalog, catalog.loadTable(identifier));
+      return new OpenTable(catalog, loaded(catalog, settings, identifier));
     } catch (NoSuchTableException e) {
       UsageException missing =
           new UsageException(
@@ -38,6 +38,25 @@ record OpenTable(Catalog catalog, Table table) implements Closeable {
     } catch (RuntimeException | Error e) {
       closeQuietly(catalog, e);
       throw e;
+    }
+  }
+
+  private static Table loaded(
+      Catalog catalog, CatalogSettings settings, TableIdentifier identifier) {
+    try {
+      return catalog.loadTable(identifier);
+    } catch (NoSuchTableException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new UnreachableException(
+          "Cannot load the table "
+              + identifier
+              + " from the catalog '"
+              + settings.name()
+              + "': "
+              + Causes.of(e)
+              + ". Nothing was started.",
+          e);
     }
   }
 

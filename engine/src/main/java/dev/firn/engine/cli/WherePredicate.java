@@ -62,6 +62,9 @@ final class WherePredicate {
   static Expression parse(String text, Schema schema, boolean caseSensitive) {
     Columns columns =
         new Columns(schema, caseSensitive, "Cannot use the where predicate '" + text + "'");
+    if (text.isBlank()) {
+      throw columns.refused("it is empty");
+    }
     net.sf.jsqlparser.expression.Expression sql;
     try {
       sql = CCJSqlParserUtil.parseCondExpression(text, false);

@@ -3,6 +3,7 @@ package dev.firn.engine.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.firn.engine.CompactionOption;
+import java.io.FileNotFoundException;
 import java.nio.file.Path;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
@@ -77,9 +78,12 @@ class FirnTest {
         "compact db.orders --rewrite-all --min-input-files=2 | cannot apply: rewrite-all",
         "compact db.orders --min-input-files=-1  | must be a positive whole number",
         "compact db.orders --min-input-files=3 --option=min-input-files=4 | is '3' but --option",
+        "compact db.orders --min-input-files=99999999999 | at most 2147483647 but was",
+        "compact db.orders --option=zzz=1        | unknown option 'zzz'",
         "compact db.orders --output=xml          | xml",
         "compact db.orders --sort=table          | has none",
         "compact db.orders --sort=idd            | did you mean 'id'?",
+        "compact db.orders --where=              | : it is empty",
         "compact db.orders --where=id=~          | Cannot use the where predicate",
         "compact db.orders --memory=much         | --memory is 'much'",
         "compact db.orders --scratch=nowhere     | is not a directory",
@@ -88,6 +92,7 @@ class FirnTest {
         "compact db.order                        | has no table db.order; did you mean 'db.orders'?",
         "compact bd.orders                       | nor a namespace bd; did you mean 'db'?",
         "compact db.orders --catalog=locl        | did you mean 'local'?",
+        "compact db.orders --catalog=warehouse   | not configured; there is 'local'",
         "compact db.orders --config=none.yaml    | none.yaml: no such file",
         "plan db.orders --where=idd=3            | did you mean 'id'?",
       })
@@ -117,6 +122,22 @@ class FirnTest {
   }
 
   @Test
+  void aCatalogThatCannotBeReachedIsNamedWithTheInnermostReason() {
+    assertThat(
+            terminal.run(
+                "plan",
+                "db.orders",
+                "--catalog=far",
+                "--type=jdbc",
+                "--uri=jdbc:nosuchdatabase:x",
+                "--warehouse=" + directory))
+        .isEqualTo(1);
+    assertThat(terminal.err())
+        .contains("Cannot open the catalog 'far': ", "No suitable driver", "Nothing was started")
+        .doesNotContain("\tat ");
+  }
+
+  @Test
   void exceptionsHaveTheExitCodesPromised() {
     assertThat(Failures.codeOf(new UsageException("x"))).isEqualTo(ExitCode.USAGE);
     assertThat(Failures.codeOf(new ValidationException("x"))).isEqualTo(ExitCode.CONFLICT);
@@ -125,6 +146,9 @@ class FirnTest {
                 new RuntimeException(new CommitStateUnknownException(new Exception("x")))))
         .isEqualTo(ExitCode.UNKNOWN);
     assertThat(Failures.codeOf(new dev.firn.engine.parquet.UnsupportedTableException("x")))
+        .isEqualTo(ExitCode.INPUT);
+    assertThat(Failures.codeOf(new java.io.UncheckedIOException(new FileNotFoundException("x"))))
+        .as("a file that the table's metadata names and that is not there")
         .isEqualTo(ExitCode.INPUT);
     assertThat(Failures.codeOf(new OutOfMemoryError("heap"))).isEqualTo(ExitCode.RESOURCES);
     assertThat(
