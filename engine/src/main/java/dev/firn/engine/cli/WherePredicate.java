@@ -71,13 +71,20 @@ final class WherePredicate {
     } catch (JSQLParserException e) {
       throw new UsageException("Cannot use the where predicate '" + text + "': " + firstLine(e), e);
     }
-    Expression expression = new WherePredicate(columns).translate(sql, false);
     try {
+      Expression expression = new WherePredicate(columns).translate(sql, false);
       Binder.bind(schema.asStruct(), expression, true);
+      return expression;
     } catch (ValidationException e) {
       throw columns.refused(String.valueOf(e.getMessage()));
+    } catch (StackOverflowError e) {
+      throw new UsageException(
+          "Cannot use the where predicate: its "
+              + text.length()
+              + " characters nest too deeply."
+              + " Write many values of a column as in (1, 2, 3).",
+          e);
     }
-    return expression;
   }
 
   private static String firstLine(JSQLParserException e) {

@@ -318,6 +318,14 @@ class WherePredicateTest {
     assertThat(expression.toString()).isEqualTo(Expressions.equal("day", 20_484).toString());
   }
 
+  @Test
+  void whatNestsTooDeeplyIsAUsageError() {
+    String text = "id = 1" + " or id = 1".repeat(20_000);
+    assertThatThrownBy(() -> WherePredicate.parse(text, SCHEMA, true))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("nest too deeply");
+  }
+
   private static String ours(String predicate) {
     int bar = predicate.indexOf(" | ");
     return bar < 0 ? predicate : predicate.substring(0, bar);
