@@ -382,7 +382,9 @@ class PhysicalTypesTest {
     // parquet-java writes every NaN alike, so other bits are written first and then overwritten.
     HandMadeParquet file =
         file("optional float f = 1; optional double d = 2;")
-            .with(builder -> builder.withDictionaryEncoding(false));
+            .with(
+                builder ->
+                    builder.withDictionaryEncoding(false).withPageWriteChecksumEnabled(false));
     for (int i = 0; i < floatBits.length; i++) {
       int at = i;
       file.row(
