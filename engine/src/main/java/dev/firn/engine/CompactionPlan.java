@@ -1,7 +1,6 @@
 package dev.firn.engine;
 
 import java.util.List;
-import org.apache.iceberg.StructLike;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.jspecify.annotations.Nullable;
 
@@ -37,9 +36,5 @@ public record CompactionPlan(
   /** Data files taken. */
   public int inputFiles() {
     return groups.stream().mapToInt(RewriteFileGroup::inputFileNum).sum();
-  }
-
-  static StructLike partitionOf(RewriteFileGroup group) {
-    return group.info().partition();
   }
 }

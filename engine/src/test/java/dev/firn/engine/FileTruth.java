@@ -20,6 +20,7 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.Table;
+import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.data.InternalRecordWrapper;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.types.Comparators;
@@ -68,7 +69,9 @@ final class FileTruth {
     assertThat(file.splitOffsets().get(file.splitOffsets().size() - 1))
         .as("last split offset of %s (M7)", name)
         .isLessThan(file.fileSizeInBytes());
-    assertThat(file.firstRowId() == null || file.firstRowId() >= 0).isTrue();
+    assertThat(file.firstRowId() != null)
+        .as("first_row_id of %s is assigned by the commit, on format version 3 (L5)", name)
+        .isEqualTo(TableUtil.formatVersion(table) >= 3);
     checkPartition(table, file, rows);
     checkColumns(table, file, rows);
   }
