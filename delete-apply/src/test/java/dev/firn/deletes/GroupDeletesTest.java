@@ -81,7 +81,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d01EqualityDeleteOfTheSameCommitDeletesNothing() throws IOException {
+  void d1EqualityDeleteOfTheSameCommitDeletesNothing() throws IOException {
     unpartitioned(2);
     DataFile old = ids(1, 2);
     t.append(old);
@@ -93,7 +93,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d01KeyHeldByAnOlderFileOfTheScopeDoesNotReachNewerRows() throws IOException {
+  void d1KeyHeldByAnOlderFileOfTheScopeDoesNotReachNewerRows() throws IOException {
     unpartitioned(2);
     DataFile first = ids(1, 2);
     t.append(first);
@@ -107,7 +107,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d02PositionDeleteOfTheSameCommitApplies() throws IOException {
+  void d2PositionDeleteOfTheSameCommitApplies() throws IOException {
     unpartitioned(2);
     DataFile file = ids(1, 2);
     t.commit(List.of(file), List.of(t.positions(NONE, null, file.location(), 1L)));
@@ -115,7 +115,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d02PositionDeleteOlderThanTheFileIsNotApplied() throws IOException {
+  void d2PositionDeleteOlderThanTheFileIsNotApplied() throws IOException {
     unpartitioned(2);
     DataFile other = ids(1, 2);
     t.append(other);
@@ -137,7 +137,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d03TheDataSequenceNumberCountsNotTheFileSequenceNumber() throws IOException {
+  void d3TheDataSequenceNumberCountsNotTheFileSequenceNumber() throws IOException {
     unpartitioned(2);
     DataFile small = ids(1, 2);
     t.append(small);
@@ -149,7 +149,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d04DeletionVectorSupersedesPositionFilesWhichAreNotOpened() throws IOException {
+  void d4DeletionVectorSupersedesPositionFilesWhichAreNotOpened() throws IOException {
     unpartitioned(2);
     DataFile file = ids(1, 2, 3, 4);
     DataFile other = ids(1, 2);
@@ -174,7 +174,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d04PositionFileThatAnotherFileNeedsStaysAwayFromTheFileWithTheVector() throws IOException {
+  void d4PositionFileThatAnotherFileNeedsStaysAwayFromTheFileWithTheVector() throws IOException {
     unpartitioned(2);
     DataFile file = ids(1, 2, 3, 4);
     DataFile other = ids(1, 2);
@@ -191,7 +191,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d05TwoVectorsForOneFileAreCorrupt() throws IOException {
+  void d5TwoVectorsForOneFileAreCorrupt() throws IOException {
     unpartitioned(3);
     DataFile file = ids(1, 2);
     t.append(file);
@@ -212,7 +212,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d06VectorOfAnotherPartitionIsCorrupt() throws IOException {
+  void d6VectorOfAnotherPartitionIsCorrupt() throws IOException {
     byCat(3);
     DataFile a = t.data(BY_CAT, cat("a"), idRows(1, 2));
     DataFile b = t.data(BY_CAT, cat("b"), idRows(1, 2));
@@ -227,7 +227,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d06VectorOlderThanItsFileIsCorrupt() throws IOException {
+  void d6VectorOlderThanItsFileIsCorrupt() throws IOException {
     unpartitioned(3);
     DataFile file = ids(1, 2);
     t.append(file);
@@ -244,7 +244,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d07EqualityDeletesStayInTheirPartition() throws IOException {
+  void d7EqualityDeletesStayInTheirPartition() throws IOException {
     byCat(2);
     DataFile a = t.data(BY_CAT, cat("a"), idRows(1, 2));
     DataFile b = t.data(BY_CAT, cat("b"), idRows(1, 2));
@@ -258,7 +258,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d07DeletesOfOneSpecDoNotReachAnother() throws IOException {
+  void d7DeletesOfOneSpecDoNotReachAnother() throws IOException {
     byCat(2);
     DataFile old = t.data(BY_CAT, cat("a"), idRows(1, 2));
     t.append(old);
@@ -282,7 +282,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d07PositionFileReachesOnlyFilesOfItsPartitionWhateverPathsItHolds() throws IOException {
+  void d7PositionFileReachesOnlyFilesOfItsPartitionWhateverPathsItHolds() throws IOException {
     byCat(2);
     DataFile a = t.data(BY_CAT, cat("a"), idRows(1, 2));
     DataFile b = t.data(BY_CAT, cat("b"), idRows(1, 2));
@@ -294,7 +294,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d08EqualityDeletesOfAnUnpartitionedSpecAreGlobal() throws IOException {
+  void d8EqualityDeletesOfAnUnpartitionedSpecAreGlobal() throws IOException {
     unpartitioned(2);
     DataFile old = ids(1, 2);
     t.append(old);
@@ -311,7 +311,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d08EqualityDeletesOfAnAllVoidSpecAreGlobal() throws IOException {
+  void d8EqualityDeletesOfAnAllVoidSpecAreGlobal() throws IOException {
     t = new TableInMemory(SCHEMA, BY_CAT, 1);
     t.table.updateProperties().set("format-version", "2").commit();
     DataFile a = t.data(BY_CAT, cat("a"), idRows(1, 2));
@@ -339,7 +339,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void d09NullPartitionAndThePartitionNamedNullAreTwo() throws IOException {
+  void d9NullPartitionAndThePartitionNamedNullAreTwo() throws IOException {
     byCat(2);
     DataFile none = t.data(BY_CAT, cat(null), idRows(1, 2));
     DataFile named = t.data(BY_CAT, cat("null"), idRows(1, 2));
@@ -667,7 +667,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void h05ADeleteFileThatThePlannerLeftOutIsAppliedWhenAdded() throws IOException {
+  void h5ADeleteFileThatThePlannerLeftOutIsAppliedWhenAdded() throws IOException {
     unpartitioned(2);
     DataFile file = ids(1, 2);
     t.append(file);
@@ -749,7 +749,7 @@ class GroupDeletesTest {
   }
 
   @Test
-  void h06DeleteOutsideTheScanFilterApplies() throws IOException {
+  void h6DeleteOutsideTheScanFilterApplies() throws IOException {
     // a scan that ignores residuals attaches the delete although the filter excludes its key
     unpartitioned(2);
     DataFile file = t.data(NONE, null, row(ID, 1, CAT, "b"));

@@ -134,7 +134,7 @@ class KeyIndexTest {
   }
 
   @Test
-  void d01TheHighestSequenceNumberOfAKeyCountsInAnyOrder() {
+  void d1TheHighestSequenceNumberOfAKeyCountsInAnyOrder() {
     KeyBatch keys = batch(LONG, TEXT);
     KeyIndex index = KeyIndex.of(List.of(LONG, TEXT), unlimited());
     add(index, keys, 3, longs(1L, 2L), texts(utf8("a"), utf8("b")));

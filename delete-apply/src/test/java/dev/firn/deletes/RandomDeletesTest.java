@@ -77,7 +77,7 @@ class RandomDeletesTest {
   }
 
   @RepeatedTest(40)
-  void deletesWhatTheModelDeletes() throws Exception {
+  void oaDeletesWhatTheModelDeletes() throws Exception {
     createTable();
     try (TableInMemory closing = t) {
       int commits = random.nextInt(2, 8);

@@ -104,7 +104,7 @@ class DeleteOpensTest {
   }
 
   @Test
-  void vectorsOfOnePuffinAreReadByThemselves() {
+  void d29VectorsOfOnePuffinAreReadByThemselves() {
     Table table = table(3);
     Map<DataFile, long[]> deleted = new LinkedHashMap<>();
     append(table, 50).forEach(file -> deleted.put(file, new long[] {1, 2, 30}));

@@ -47,7 +47,7 @@ class FaultTest {
 
   @ParameterizedTest
   @MethodSource("calls")
-  void noFailingCallLosesARow(Call call, int formatVersion) throws IOException {
+  void c11c12odNoFailingCallLosesARow(Call call, int formatVersion) throws IOException {
     scratch = Files.createDirectory(directory.resolve("scratch"));
     long calls = runWithFault(call, 0, formatVersion, false);
     assumeThat(calls).isPositive();
@@ -155,7 +155,7 @@ class FaultTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3, 7, 1000})
-  void lostRacesCostNoRewrite(int lost) throws IOException {
+  void c8LostRacesCostNoRewrite(int lost) throws IOException {
     scratch = Files.createDirectory(directory.resolve("scratch"));
     Table made = SmallTable.withDeletes(directory.resolve("table"), 2);
     TableBefore before = TableBefore.of(made);

@@ -38,7 +38,7 @@ class GoldenTest {
 
   @ParameterizedTest
   @MethodSource("tables")
-  void binPackKeepsExactlyTheLiveRows(String name) throws IOException {
+  void oaBinPackKeepsExactlyTheLiveRows(String name) throws IOException {
     Table table = GoldenTables.copyTo(name, directory);
     compactAndCheck(name, table, CompactionSettings.builder());
     if (table.specs().size() == 1) {
@@ -56,7 +56,7 @@ class GoldenTest {
 
   @ParameterizedTest
   @MethodSource("tables")
-  void sortKeepsExactlyTheLiveRows(String name) throws IOException {
+  void oaSortKeepsExactlyTheLiveRows(String name) throws IOException {
     Table table = GoldenTables.copyTo(name, directory);
     compactAndCheck(
         name, table, CompactionSettings.builder().layout(new Layout.Sorted(order(table.schema()))));
@@ -64,7 +64,7 @@ class GoldenTest {
 
   @ParameterizedTest
   @MethodSource("tables")
-  void partialProgressInManyCommitsKeepsExactlyTheLiveRows(String name) throws IOException {
+  void c25oaPartialProgressInManyCommitsKeepsExactlyTheLiveRows(String name) throws IOException {
     Table table = GoldenTables.copyTo(name, directory);
     compactAndCheck(
         name,

@@ -98,7 +98,7 @@ class MixedFormatsTest {
   }
 
   @Test
-  void d25D27DeletesInEachFormatApplyToDataInEach() throws Exception {
+  void d25d27DeletesInEachFormatApplyToDataInEach() throws Exception {
     Table table = table();
     List<DataFile> data = new ArrayList<>();
     List<DeleteFile> deletes = new ArrayList<>();

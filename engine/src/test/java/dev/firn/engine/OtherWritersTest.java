@@ -181,8 +181,8 @@ class OtherWritersTest {
 
   @ParameterizedTest
   @MethodSource("others")
-  void whatOthersCommitMeanwhileHolds(String other, int version, Map<String, String> options)
-      throws IOException {
+  void c7c13c18c19oaWhatOthersCommitMeanwhileHolds(
+      String other, int version, Map<String, String> options) throws IOException {
     Table table = SmallTable.withDeletes(directory.resolve("table"), version);
     Table twin = SmallTable.withDeletes(directory.resolve("twin"), version);
     TableBefore before = TableBefore.of(table);

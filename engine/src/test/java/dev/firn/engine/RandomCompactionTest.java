@@ -69,7 +69,7 @@ class RandomCompactionTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void anyTableKeepsItsRowsWithAnySettings(long seed) throws Exception {
+  void l1l2l4oaobocodAnyTableKeepsItsRowsWithAnySettings(long seed) throws Exception {
     Case random = null;
     try {
       random = new Case(seed, directory);

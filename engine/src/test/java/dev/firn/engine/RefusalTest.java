@@ -132,7 +132,7 @@ class RefusalTest {
 
   @ParameterizedTest
   @MethodSource("types")
-  void s12TypesThatAreNotDone(String name, String path, Type type) throws IOException {
+  void s12s13s14TypesThatAreNotDone(String name, String path, Type type) throws IOException {
     Schema schema = new Schema(required(1, "id", Types.LongType.get()), optional(2, "odd", type));
     Table table = TableBuilder.at(directory.resolve("t")).schema(schema).formatVersion(3).create();
     table.newAppend().commit();
@@ -146,7 +146,7 @@ class RefusalTest {
     "write.format.default, avro, write.format.default is avro",
     "write.parquet.compression-codec, lzo, lzo"
   })
-  void m13m16PropertiesThatAreNotDone(String key, String value, String word) throws IOException {
+  void m11m13m16PropertiesThatAreNotDone(String key, String value, String word) throws IOException {
     Table table = SmallTable.withDeletes(directory.resolve("t"), 2);
     table.updateProperties().set(key, value).commit();
     unsupported(table, word);
@@ -246,7 +246,7 @@ class RefusalTest {
   }
 
   @Test
-  void anEmptyTableIsNothingToDo() {
+  void n12AnEmptyTableIsNothingToDo() {
     Table table = TableBuilder.at(directory.resolve("t")).schema(SmallTable.SCHEMA).create();
     CompactionReport report =
         new Compaction(table, settings().build(), CompactionListener.NONE).run();

@@ -120,7 +120,7 @@ class StreamRangeReaderTest {
   }
 
   @Test
-  void s3InsideAnotherFileIoIsReadInParallelAndRetried(@TempDir Path directory) throws Exception {
+  void anS3FileIoInsideAnotherIsReadInParallelAndRetried(@TempDir Path directory) throws Exception {
     byte[] object = Bytes.random(9, 10_000_000);
     try (S3Server server = new S3Server(directory, "lake")) {
       server.put("lake", "object", object);

@@ -45,7 +45,7 @@ class SortKeysTest {
 
   @ParameterizedTest
   @MethodSource("types")
-  void o1ToO6KeysCompareAsIcebergCompares(Type type) {
+  void o1o2o3o5o6KeysCompareAsIcebergCompares(Type type) {
     Schema schema = new Schema(Types.NestedField.optional(7, "c", type));
     List<Row> rows = new RandomRows(random).rows(schema, 140);
     try (VectorSchemaRoot batch = new PhysicalRows(random).batch(schema, rows, allocator)) {
@@ -140,7 +140,7 @@ class SortKeysTest {
   }
 
   @Test
-  void nestedSourceIsNullWhereAStructAboveItIsNull() {
+  void o1NestedSourceIsNullWhereAStructAboveItIsNull() {
     Schema schema =
         new Schema(
             Types.NestedField.optional(1, "id", Types.LongType.get()),

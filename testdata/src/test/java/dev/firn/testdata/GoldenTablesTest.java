@@ -19,7 +19,7 @@ final class GoldenTablesTest {
 
   @ParameterizedTest
   @MethodSource("names")
-  void theOracleReadsExactlyTheExpectedRowsOfEveryRef(String name) {
+  void oaTheOracleReadsExactlyTheExpectedRowsOfEveryRef(String name) {
     Table table = GoldenTables.copyTo(name, directory);
     for (String ref : table.refs().keySet()) {
       assertThat(TableRows.live(table, ref))

@@ -12,7 +12,7 @@ final class RandomTableTest {
   @TempDir Path directory;
 
   @RepeatedTest(20)
-  void theOracleFindsWhatTheModelKnows() {
+  void oaTheOracleFindsWhatTheModelKnows() {
     long seed = Long.getLong("firn.test.seed", ThreadLocalRandom.current().nextLong());
     RandomTable random;
     try {

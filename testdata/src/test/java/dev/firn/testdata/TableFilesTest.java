@@ -129,7 +129,7 @@ final class TableFilesTest {
   }
 
   @Test
-  void vectorsShareAPuffinFileAndReplaceOlderOnes() {
+  void d29VectorsShareAPuffinFileAndReplaceOlderOnes() {
     Table table = builder().formatVersion(3).create();
     TableFiles files = TableFiles.of(table);
     DataFile a = files.append(rows(0, 10));

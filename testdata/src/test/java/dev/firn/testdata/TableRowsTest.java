@@ -100,7 +100,7 @@ final class TableRowsTest {
   }
 
   @Test
-  void d7AndD8KeysHoldInTheirPartitionAndEverywhereWhenUnpartitioned() {
+  void d7d8KeysHoldInTheirPartitionAndEverywhereWhenUnpartitioned() {
     Table table = builder().create();
     TableFiles files = TableFiles.of(table);
     files.append(List.of(row(1, "a"), row(2, "a"), row(3, "a")));

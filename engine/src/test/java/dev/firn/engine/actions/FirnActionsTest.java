@@ -138,7 +138,7 @@ class FirnActionsTest {
   }
 
   @Test
-  void danglingDeletesAreCounted() {
+  void d34DanglingDeletesAreCounted() {
     RewriteDataFiles.Result result =
         FirnActions.get()
             .rewriteDataFiles(table)

@@ -42,7 +42,7 @@ class CatalogServersTest {
   @TempDir Path directory;
 
   @Test
-  void s3WithARestCatalog() throws Exception {
+  void restCatalogOnS3() throws Exception {
     try (LoopbackServers servers = new LoopbackServers(directory)) {
       Map<String, String> properties = new HashMap<>(servers.fileIoProperties());
       properties.put("type", "rest");
@@ -53,7 +53,7 @@ class CatalogServersTest {
   }
 
   @Test
-  void s3WithARestCatalogAndTheDefaultFileIo() throws Exception {
+  void restCatalogOnS3WithTheDefaultFileIo() throws Exception {
     try (LoopbackServers servers = new LoopbackServers(directory)) {
       Map<String, String> properties = new HashMap<>(servers.fileIoProperties());
       properties.remove("io-impl");

@@ -139,7 +139,7 @@ class DataFileOutputTest {
   }
 
   @Test
-  void everyTypeReadsBackInIcebergAndDuckDb() throws IOException {
+  void m15EveryTypeReadsBackInIcebergAndDuckDb() throws IOException {
     long seed = seed();
     Schema schema = RandomRows.everyType();
     Table table = fixture.table(schema, Map.of());
@@ -158,7 +158,7 @@ class DataFileOutputTest {
   }
 
   @RepeatedTest(15)
-  void m1RandomSchemasReadBackAndHaveIcebergsMetrics() throws IOException {
+  void m1m2m3m4m6m7m8m15RandomSchemasReadBackAndHaveIcebergsMetrics() throws IOException {
     long seed = seed();
     String rerun = "rerun with -Dfirn.test.seed=" + seed;
     RandomRows random = new RandomRows(seed);
@@ -195,7 +195,7 @@ class DataFileOutputTest {
   /* Distinct values from one to all, with dictionaries that hold them or not, nulls from none to
   all, rows that are live or not, in pages of any size. */
   @RepeatedTest(25)
-  void everySettingReadsBackWithTheEncodingsOfParquet() throws IOException {
+  void m7m8m11EverySettingReadsBackWithTheEncodingsOfParquet() throws IOException {
     long seed = seed();
     String rerun = "rerun with -Dfirn.test.seed=" + seed;
     RandomRows random = new RandomRows(seed);
@@ -671,7 +671,7 @@ class DataFileOutputTest {
   }
 
   @Test
-  void adaptiveBloomFilterHasEveryValue() throws IOException {
+  void m11m12AdaptiveBloomFilterHasEveryValue() throws IOException {
     Schema schema = schema(optional(1, "a", Types.LongType.get()));
     Table table =
         fixture.table(
@@ -694,7 +694,7 @@ class DataFileOutputTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"none", "counts", "truncate(3)", "full"})
-  void m1MetricsModesEqualIcebergs(String mode) throws IOException {
+  void m1m4m6MetricsModesEqualIcebergs(String mode) throws IOException {
     long seed = seed();
     Schema schema = RandomRows.everyType();
     Table table =
@@ -765,7 +765,7 @@ class DataFileOutputTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"v1", "v2"})
-  void s21NanPayloadsAndS19MalformedTextAreKeptToTheBit(String pageVersion) throws IOException {
+  void s19s21NanPayloadsAndMalformedTextAreKeptToTheBit(String pageVersion) throws IOException {
     Schema schema =
         schema(
             required(1, "f", Types.FloatType.get()),
@@ -883,7 +883,7 @@ class DataFileOutputTest {
   }
 
   @Test
-  void rowGroupSizeIsKeptBothWaysOfCounting() throws IOException {
+  void m11RowGroupSizeIsKeptBothWaysOfCounting() throws IOException {
     Schema schema = schema(required(1, "s", Types.StringType.get()));
     Random random = new Random(9);
     List<Record> rows =
@@ -914,7 +914,7 @@ class DataFileOutputTest {
   }
 
   @Test
-  void m10PartitionsHaveTheirOwnFilesAndM14Locations() throws IOException {
+  void m10m14PartitionsHaveTheirOwnFilesAndLocations() throws IOException {
     Schema schema =
         schema(required(1, "id", Types.LongType.get()), optional(2, "p", Types.StringType.get()));
     Table table =

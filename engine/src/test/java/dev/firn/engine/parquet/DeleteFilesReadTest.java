@@ -79,7 +79,7 @@ class DeleteFilesReadTest {
   }
 
   @Test
-  void positionDeletesWithoutIdsAreKnownByTheirNames() throws Exception {
+  void d27PositionDeletesWithoutIdsAreKnownByTheirNames() throws Exception {
     Table table = table(Types.NestedField.required(1, "id", Types.IntegerType.get()));
     DataFile written =
         new HandMadeParquet(

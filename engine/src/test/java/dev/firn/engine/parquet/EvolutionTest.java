@@ -96,7 +96,7 @@ class EvolutionTest {
   }
 
   @Test
-  void s4S11StructsWithoutAnyStoredChildAreReadByTheirDefinitionLevels() throws Exception {
+  void s4s11StructsWithoutAnyStoredChildAreReadByTheirDefinitionLevels() throws Exception {
     Table table = nested();
     for (String struct : List.of("s", "l.element", "m.value")) {
       table
@@ -127,7 +127,7 @@ class EvolutionTest {
   }
 
   @Test
-  void s5S6S11ChildrenAreReorderedRenamedPromotedAndAddedAgain() throws Exception {
+  void s5s6s11ChildrenAreReorderedRenamedPromotedAndAddedAgain() throws Exception {
     Table table = nested();
     for (String struct : List.of("s", "l.element", "m.value")) {
       table
@@ -234,7 +234,7 @@ class EvolutionTest {
   }
 
   @Test
-  void s2S25ConstantsOfTheFilesOwnSpecWinOverWhatTheFileHolds() throws Exception {
+  void s2s25ConstantsOfTheFilesOwnSpecWinOverWhatTheFileHolds() throws Exception {
     Table table =
         TableBuilder.at(directory.resolve("table"))
             .schema(

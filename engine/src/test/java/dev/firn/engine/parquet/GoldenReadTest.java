@@ -25,7 +25,7 @@ class GoldenReadTest {
 
   @ParameterizedTest
   @MethodSource("tables")
-  void parquetDataFilesOfAllSnapshotsReadAsTheOracleReadsThem(String name) throws Exception {
+  void oaParquetDataFilesOfAllSnapshotsReadAsTheOracleReadsThem(String name) throws Exception {
     Table table = GoldenTables.copyTo(name, directory.resolve(name));
     Map<String, DataFile> files = new LinkedHashMap<>();
     for (Snapshot snapshot : table.snapshots()) {

@@ -139,7 +139,7 @@ class PhysicalTypesTest {
   }
 
   @Test
-  void s15S20TimesAndTimestampsOfOtherUnits() throws Exception {
+  void s15s20TimesAndTimestampsOfOtherUnits() throws Exception {
     Type micros = Types.TimestampType.withoutZone();
     Type zoned = Types.TimestampType.withZone();
     Type nanos = Types.TimestampNanoType.withoutZone();

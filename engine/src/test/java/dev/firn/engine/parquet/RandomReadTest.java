@@ -20,7 +20,7 @@ class RandomReadTest {
   @TempDir Path directory;
 
   @RepeatedTest(15)
-  void filesOfRandomSchemasAndEvolutionsReadAsTheOracleReadsThem() throws Exception {
+  void s1FilesOfRandomSchemasAndEvolutionsReadAsTheOracleReadsThem() throws Exception {
     long seed = Long.getLong("firn.test.seed", ThreadLocalRandom.current().nextLong());
     RandomTable random =
         RandomTable.seed(seed).formats(FileFormat.PARQUET).rowsMax(300).create(directory);

@@ -204,7 +204,7 @@ class SourceFileTest {
   }
 
   @Test
-  void aFileWithOtherThanTheRecordedRowsIsCorrupt() throws Exception {
+  void c26AFileWithOtherThanTheRecordedRowsIsCorrupt() throws Exception {
     DataFile file = file(100);
     assertOpenFails(
         file(file, file.fileSizeInBytes(), 99), CorruptFileException.class, "100 rows", "99");
@@ -380,7 +380,7 @@ class SourceFileTest {
   }
 
   @Test
-  void typesThatAreNotSupportedAreRefusedByName() {
+  void s12s13s14TypesThatAreNotSupportedAreRefusedByName() {
     SupportedTypes.check(table.schema());
     Schema variant =
         new Schema(

@@ -126,7 +126,7 @@ class StreamedFilesTest {
 
   @ParameterizedTest
   @MethodSource("typesAndFormats")
-  void s21S23EachTypeIsReadExactlyAtEachDepth(Type type, FileFormat format, List<Object> values)
+  void s21s23EachTypeIsReadExactlyAtEachDepth(Type type, FileFormat format, List<Object> values)
       throws Exception {
     Types.NestedField leaf = Types.NestedField.optional(2, "v", type);
     Table table =
@@ -261,7 +261,7 @@ class StreamedFilesTest {
   }
 
   @Test
-  void s8S23AvroOfOthersIsReadByTheNameMapping() throws Exception {
+  void s8s23AvroOfOthersIsReadByTheNameMapping() throws Exception {
     DataFile file =
         avro(
             "{\"name\":\"t\",\"type\":{\"type\":\"int\",\"logicalType\":\"time-millis\"}},"
@@ -323,7 +323,7 @@ class StreamedFilesTest {
   }
 
   @Test
-  void avroStringsAreBytesNotText() throws Exception {
+  void s19s23AvroStringsAreBytesNotText() throws Exception {
     byte[] latin = "caf\u00E9".getBytes(StandardCharsets.ISO_8859_1);
     DataFile file =
         avro(
@@ -342,7 +342,7 @@ class StreamedFilesTest {
   }
 
   @Test
-  void s8S23OrcOfOthersIsReadByTheNameMapping() throws Exception {
+  void s8s23OrcOfOthersIsReadByTheNameMapping() throws Exception {
     TypeDescription schema = TypeDescription.fromString("struct<a:smallint,l:array<string>,x:int>");
     Path file = directory.resolve("other.orc");
     try (Writer writer =
