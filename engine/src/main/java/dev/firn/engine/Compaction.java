@@ -149,9 +149,9 @@ public final class Compaction {
     ExplainingPlanner planner =
         new ExplainingPlanner(
             table, settings.filter(), pin.snapshotId(), settings.options(), explain);
-    List<RewriteFileGroup> groups = new ArrayList<>();
-    try (CloseableIterable<RewriteFileGroup> planned = planner.plan().groups()) {
-      planned.forEach(groups::add);
+    List<RewriteFileGroup> groups;
+    try {
+      groups = planner.groups();
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot plan " + table.name() + ": nothing was changed", e);
     } catch (ValidationException | IllegalArgumentException e) {
@@ -167,6 +167,7 @@ public final class Compaction {
           e);
     }
     refuseUnsupported(pin, groups);
+    DroppedSources.check(table, snapshot(pin), groups, !settings.partialProgress());
     List<String> partitions = groups.stream().map(group -> partitionPath(pin, group)).toList();
     List<FileDecision> decisions = explain ? decisions(pin, planner, groups) : List.of();
     return new CompactionPlan(

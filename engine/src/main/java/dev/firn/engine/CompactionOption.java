@@ -50,6 +50,17 @@ public enum CompactionOption {
       "Order of the groups: none, bytes-asc, bytes-desc, files-asc, files-desc."),
   OUTPUT_SPEC_ID(
       "output-spec-id", Kind.NUMBER, "current spec", "Partition spec of the output files."),
+  KEEP_PARTITION_SPEC(
+      "keep-partition-spec",
+      Kind.FLAG,
+      "false",
+      "Output files keep spec and partition of their inputs: files of old specs are packed, not"
+          + " repartitioned."),
+  ALLOW_FORMAT_CHANGE(
+      "allow-format-change",
+      Kind.FLAG,
+      "false",
+      "Compacts to Parquet a table whose write.format.default is another format."),
   USE_STARTING_SEQUENCE_NUMBER(
       "use-starting-sequence-number",
       Kind.FLAG,

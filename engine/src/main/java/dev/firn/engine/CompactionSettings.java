@@ -93,6 +93,12 @@ public record CompactionSettings(
           CompactionOption.DELETE_FILE_THRESHOLD,
           CompactionOption.DELETE_RATIO_THRESHOLD);
     }
+    if (CompactionOption.KEEP_PARTITION_SPEC.flag(options, false)) {
+      refuseWith(
+          options,
+          "keep-partition-spec gives outputs the spec of their inputs",
+          CompactionOption.OUTPUT_SPEC_ID);
+    }
   }
 
   private static void refuseWith(
@@ -126,6 +132,14 @@ public record CompactionSettings(
 
   boolean rewriteAll() {
     return CompactionOption.REWRITE_ALL.flag(options, false);
+  }
+
+  boolean keepPartitionSpec() {
+    return CompactionOption.KEEP_PARTITION_SPEC.flag(options, false);
+  }
+
+  boolean allowFormatChange() {
+    return CompactionOption.ALLOW_FORMAT_CHANGE.flag(options, false);
   }
 
   int concurrentGroupsMax() {

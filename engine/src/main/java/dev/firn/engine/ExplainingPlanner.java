@@ -1,32 +1,50 @@
 package dev.firn.engine;
 
 import dev.firn.engine.FileDecision.Reason;
+import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.StreamSupport;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.RewriteJobOrder;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.actions.BinPackRewriteFilePlanner;
+import org.apache.iceberg.actions.ImmutableRewriteDataFiles;
+import org.apache.iceberg.actions.RewriteDataFiles;
 import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.expressions.Expression;
+import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.util.ContentFileUtil;
 import org.apache.iceberg.util.PropertyUtil;
+import org.apache.iceberg.util.StructLikeWrapper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Iceberg's planner, which remembers on request what it saw at each of its steps, so that the plan
- * can say why a file was taken or left. Not thread-safe, for one plan.
+ * Iceberg's planner with its own groups, which remembers on request what it saw at each of its
+ * steps, so that the plan can say why a file was taken or left. Not thread-safe, for one plan.
+ *
+ * <p>Iceberg's groups take every file of another spec than the table's current one for a file of
+ * the null partition, whatever the spec of the outputs is (P2). Here a file that has the spec which
+ * it is to keep is in a group of its partition, and all others are in groups of their own.
  */
 final class ExplainingPlanner extends BinPackRewriteFilePlanner {
+  private final Expression filter;
+  private final long snapshotId;
+  private final boolean keepSpecs;
+  private final RewriteJobOrder jobOrder;
+  private final int filesMax;
   private final boolean explain;
   private final boolean rewriteAll;
   private final long minFileSize;
@@ -37,6 +55,17 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private final List<FileScanTask> seen = new ArrayList<>();
   private final Set<String> inKeptGroups = new HashSet<>();
 
+  /** Why files are left whose spec no file may be written with, by location. */
+  private final Map<String, String> unwritable = new HashMap<>();
+
+  /**
+   * Files that can be rewritten together.
+   *
+   * @param specId of the outputs
+   * @param partition of inputs and outputs, null for inputs of other specs and many partitions
+   */
+  private record Part(int specId, @Nullable StructLikeWrapper partition) {}
+
   ExplainingPlanner(
       Table table,
       Expression filter,
@@ -44,7 +73,16 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
       Map<String, String> options,
       boolean explain) {
     super(table, filter, snapshotId, true);
+    this.filter = filter;
+    this.snapshotId = snapshotId;
     this.explain = explain;
+    this.keepSpecs = CompactionOption.KEEP_PARTITION_SPEC.flag(options, false);
+    this.jobOrder =
+        RewriteJobOrder.fromName(
+            options.getOrDefault(
+                CompactionOption.REWRITE_JOB_ORDER.key(),
+                RewriteDataFiles.REWRITE_JOB_ORDER_DEFAULT));
+    this.filesMax = CompactionOption.MAX_FILES_TO_REWRITE.count(options, Integer.MAX_VALUE);
     this.rewriteAll = CompactionOption.REWRITE_ALL.flag(options, false);
     OutputBand band = OutputBand.of(table, options);
     this.minFileSize = band.minBytes();
@@ -82,12 +120,103 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
     }
   }
 
+  /**
+   * The groups, in the order they are to be worked on.
+   *
+   * @throws IOException if the scan cannot be closed
+   */
+  List<RewriteFileGroup> groups() throws IOException {
+    List<RewriteFileGroup> groups = new ArrayList<>();
+    int filesLeft = filesMax;
+    for (Map.Entry<Part, List<FileScanTask>> part : parts().entrySet()) {
+      int indexInPart = 0;
+      for (List<FileScanTask> tasks : planFileGroups(part.getValue())) {
+        if (filesLeft > 0 && !tasks.isEmpty()) {
+          List<FileScanTask> taken = tasks.subList(0, Math.min(tasks.size(), filesLeft));
+          filesLeft -= taken.size();
+          groups.add(group(part.getKey(), groups.size() + 1, ++indexInPart, tasks, taken));
+        }
+      }
+    }
+    groups.sort(RewriteFileGroup.comparator(jobOrder));
+    return groups;
+  }
+
+  /** The files that may be rewritten, those first that were met first. */
+  private Map<Part, List<FileScanTask>> parts() throws IOException {
+    Map<Part, List<FileScanTask>> parts = new LinkedHashMap<>();
+    try (CloseableIterable<FileScanTask> tasks =
+        table()
+            .newScan()
+            .useSnapshot(snapshotId)
+            .filter(filter)
+            .caseSensitive(true)
+            .ignoreResiduals() // H6
+            .planFiles()) {
+      for (FileScanTask task : tasks) {
+        PartitionSpec spec = spec(task.file().specId());
+        if (keepSpecs && !PartitionSpecs.isWritable(spec)) {
+          keep(task, spec);
+        } else {
+          parts.computeIfAbsent(partOf(task, spec), part -> new ArrayList<>()).add(task);
+        }
+      }
+    }
+    return parts;
+  }
+
+  private void keep(FileScanTask task, PartitionSpec spec) {
+    if (explain) {
+      seen.add(task);
+      unwritable.put(task.file().location(), PartitionSpecs.whyUnwritable(spec));
+    }
+  }
+
+  private Part partOf(FileScanTask task, PartitionSpec spec) {
+    boolean keepsSpec = keepSpecs || spec.specId() == outputSpecId();
+    return keepsSpec
+        ? new Part(
+            spec.specId(),
+            StructLikeWrapper.forType(spec.partitionType()).set(task.file().partition()))
+        : new Part(outputSpecId(), null);
+  }
+
+  private PartitionSpec spec(int specId) {
+    return Objects.requireNonNull(table().specs().get(specId));
+  }
+
+  private RewriteFileGroup group(
+      Part part,
+      int globalIndex,
+      int indexInPart,
+      List<FileScanTask> packed,
+      List<FileScanTask> taken) {
+    StructLikeWrapper partition = part.partition();
+    long bytes = inputSize(packed);
+    return new RewriteFileGroup(
+        ImmutableRewriteDataFiles.FileGroupInfo.builder()
+            .globalIndex(globalIndex)
+            .partitionIndex(indexInPart)
+            .partition(
+                partition == null
+                    ? GenericRecord.create(spec(part.specId()).partitionType())
+                    : partition.get())
+            .build(),
+        new ArrayList<>(taken),
+        part.specId(),
+        writeMaxFileSize(),
+        inputSplitSize(bytes),
+        expectedOutputFiles(bytes));
+  }
+
   @Override
   protected Iterable<List<FileScanTask>> planFileGroups(Iterable<FileScanTask> tasks) {
     if (explain) {
       tasks.forEach(seen::add);
     }
-    Iterable<List<FileScanTask>> groups = super.planFileGroups(tasks);
+    // Lazy, and not to be walked twice.
+    List<List<FileScanTask>> groups = new ArrayList<>();
+    super.planFileGroups(tasks).forEach(groups::add);
     if (explain) {
       groups.forEach(group -> group.forEach(task -> inKeptGroups.add(task.file().location())));
     }
@@ -123,6 +252,10 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   }
 
   private FileDecision decision(FileScanTask task, @Nullable Integer group) {
+    String kept = unwritable.get(task.file().location());
+    if (kept != null) {
+      return decision(task, null, Reason.UNWRITABLE_SPEC, kept);
+    }
     long bytes = task.length();
     Reason wanted = Reason.RIGHT_SIZE;
     String detail =

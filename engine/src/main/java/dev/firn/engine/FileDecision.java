@@ -42,6 +42,7 @@ public record FileDecision(
     RIGHT_SIZE,
     GROUP_TOO_SMALL,
     FILES_CAP,
+    UNWRITABLE_SPEC,
     FILTERED;
 
     /** The reason as it is printed, as in {@code right-size}. */

@@ -6,7 +6,6 @@ import dev.firn.engine.parquet.UnsupportedTableException;
 import java.util.Map;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.MetadataColumns;
-import org.apache.iceberg.PartitionField;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.SerializableTable;
@@ -55,7 +54,7 @@ record Pin(
    * @throws IllegalArgumentException if there is no such branch, or the layout cannot apply
    */
   static @Nullable Pin of(Table table, CompactionSettings settings) {
-    refuseUnsupported(table);
+    refuseUnsupported(table, settings.allowFormatChange());
     Snapshot head = head(table, settings.branch());
     if (head == null) {
       return null;
@@ -100,7 +99,7 @@ record Pin(
     return table.snapshot(ref.snapshotId());
   }
 
-  private static void refuseUnsupported(Table table) {
+  private static void refuseUnsupported(Table table, boolean allowFormatChange) {
     String refused = "Cannot compact " + table.name() + ": ";
     int formatVersion = TableUtil.formatVersion(table);
     if (formatVersion > FORMAT_VERSION_MAX) {
@@ -117,13 +116,16 @@ record Pin(
             .properties()
             .getOrDefault(
                 TableProperties.DEFAULT_FILE_FORMAT, TableProperties.DEFAULT_FILE_FORMAT_DEFAULT);
-    if (FileFormat.fromString(format) != FileFormat.PARQUET) {
+    if (!allowFormatChange && FileFormat.fromString(format) != FileFormat.PARQUET) {
       throw new UnsupportedTableException(
           refused
               + TableProperties.DEFAULT_FILE_FORMAT
               + " is "
               + format
-              + " but Firn writes Parquet (M13); nothing was changed");
+              + " but Firn writes Parquet (M13); nothing was changed. To have the files it rewrites"
+              + " in Parquet, set "
+              + CompactionOption.ALLOW_FORMAT_CHANGE.key()
+              + " to true");
     }
     SupportedTypes.check(table.schema());
   }
@@ -179,17 +181,15 @@ record Pin(
    * @throws UnsupportedTableException if rows cannot be assigned to partitions of the spec (P5)
    */
   void refuseUnwritable(PartitionSpec spec) {
-    for (PartitionField field : spec.fields()) {
-      if (field.transform().getClass().getSimpleName().equals("UnknownTransform")) {
-        throw new UnsupportedTableException(
-            "Cannot compact "
-                + table.name()
-                + ": partition field "
-                + field.name()
-                + " has the unknown transform "
-                + field.transform()
-                + "; nothing was changed");
-      }
+    if (!PartitionSpecs.isWritable(spec)) {
+      throw new UnsupportedTableException(
+          "Cannot compact "
+              + table.name()
+              + " with outputs of partition spec "
+              + spec.specId()
+              + ": "
+              + PartitionSpecs.whyUnwritable(spec)
+              + "; nothing was changed");
     }
   }
 

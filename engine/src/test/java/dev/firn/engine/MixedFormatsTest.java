@@ -1,7 +1,10 @@
 package dev.firn.engine;
 
+import static java.util.Locale.ROOT;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.testdata.RandomTable;
 import dev.firn.testdata.Rows;
 import dev.firn.testdata.TableBuilder;
@@ -25,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tables whose files are in Avro, ORC and Parquet, compacted to Parquet. */
@@ -67,15 +71,46 @@ class MixedFormatsTest {
     }
   }
 
-  private CompactionReport compact(Table table) {
-    CompactionSettings settings =
+  @ParameterizedTest
+  @EnumSource(
+      value = FileFormat.class,
+      names = {"AVRO", "ORC"})
+  void m13WithTheOptionATableOfAnotherFormatIsRewrittenAsParquet(FileFormat format)
+      throws Exception {
+    Table table = table();
+    table.updateProperties().set("write.format.default", format.name().toLowerCase(ROOT)).commit();
+    for (FileFormat of : FORMATS) {
+      TableFiles files = TableFiles.of(table).format(of);
+      DataFile file = files.append(rows(table, 0, 20));
+      files.rowDelta(List.of(), List.of(files.positionDeletes(file, 0, 7)));
+    }
+    List<String> live = TableRows.live(table);
+    assertThatThrownBy(() -> compact(table))
+        .isInstanceOf(UnsupportedTableException.class)
+        .hasMessageContaining("allow-format-change");
+    assertThat(compact(table, "allow-format-change", "true").failures()).isEmpty();
+    table.refresh();
+    assertThat(TableRows.live(table)).isEqualTo(live).hasSize(54);
+    List<DataFile> written = TableRows.dataFiles(table, table.currentSnapshot());
+    assertThat(written).hasSize(1).allMatch(file -> file.format() == FileFormat.PARQUET);
+    try (DuckDb duck = DuckDb.open()) {
+      duck.check(table, written.get(0));
+    }
+    assertThat(table.properties())
+        .containsEntry("write.format.default", format.name().toLowerCase(ROOT));
+  }
+
+  private CompactionReport compact(Table table, String... options) {
+    CompactionSettings.Builder settings =
         CompactionSettings.builder()
             .option("rewrite-all", "true")
             .memoryBytes(512L << 20)
             .scratch(directory)
-            .threads(2)
-            .build();
-    return new Compaction(table, settings, CompactionListener.NONE).run();
+            .threads(2);
+    for (int i = 0; i < options.length; i += 2) {
+      settings.option(options[i], options[i + 1]);
+    }
+    return new Compaction(table, settings.build(), CompactionListener.NONE).run();
   }
 
   private Table table() {

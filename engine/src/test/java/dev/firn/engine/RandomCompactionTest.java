@@ -253,6 +253,8 @@ class RandomCompactionTest {
       if (oneIn(4)) {
         List<PartitionSpec> specs = new ArrayList<>(table.specs().values());
         options.put("output-spec-id", "" + pick(specs).specId());
+      } else if (oneIn(3)) {
+        options.put("keep-partition-spec", "true");
       }
       if (oneIn(4)) {
         options.put("use-starting-sequence-number", "false");

@@ -40,6 +40,12 @@ final class OptionValues {
       values.remove(CompactionOption.PARTIAL_PROGRESS_MAX_COMMITS.key());
       values.remove(CompactionOption.PARTIAL_PROGRESS_MAX_FAILED_COMMITS.key());
     }
+    if (isTrue(line, CompactionOption.KEEP_PARTITION_SPEC)) {
+      values.remove(CompactionOption.OUTPUT_SPEC_ID.key());
+    }
+    if (line.containsKey(CompactionOption.OUTPUT_SPEC_ID.key())) {
+      values.remove(CompactionOption.KEEP_PARTITION_SPEC.key());
+    }
     values.putAll(line);
     values.replaceAll(OptionValues::plain);
     return values;

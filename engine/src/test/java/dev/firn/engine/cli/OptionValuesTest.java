@@ -28,6 +28,12 @@ class OptionValuesTest {
             OptionValues.layered(
                 file, Map.of("rewrite-all", "true", "partial-progress.enabled", "false")))
         .containsOnlyKeys("rewrite-all", "partial-progress.enabled", "output-spec-id");
+    assertThat(OptionValues.layered(file, Map.of("keep-partition-spec", "true")))
+        .doesNotContainKey("output-spec-id");
+    assertThat(
+            OptionValues.layered(
+                Map.of("keep-partition-spec", "true"), Map.of("output-spec-id", "1")))
+        .containsOnlyKeys("output-spec-id");
     assertThat(OptionValues.layered(file, Map.of("rewrite-all", "true", "min-input-files", "2")))
         .as("what the line itself names stays, to be refused")
         .containsEntry("min-input-files", "2");
