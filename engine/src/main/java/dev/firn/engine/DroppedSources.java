@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.iceberg.DataFile;
@@ -51,7 +52,7 @@ final class DroppedSources {
             "Cannot compact "
                 + table.name()
                 + ": "
-                + PartitionSpecs.whyUnwritable(table.specs().get(specId))
+                + PartitionSpecs.whyUnwritable(Objects.requireNonNull(table.specs().get(specId)))
                 + ", and files of its partition spec "
                 + specId
                 + " have deletes. A commit that keeps some of these files would lose which deletes"

@@ -1,7 +1,9 @@
 package dev.firn.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.testdata.GoldenTables;
 import dev.firn.testdata.TableRows;
 import java.io.IOException;
@@ -66,12 +68,18 @@ class GoldenTest {
   @MethodSource("tables")
   void c25oaPartialProgressInManyCommitsKeepsExactlyTheLiveRows(String name) throws IOException {
     Table table = GoldenTables.copyTo(name, directory);
-    compactAndCheck(
-        name,
-        table,
+    CompactionSettings.Builder many =
         CompactionSettings.builder()
             .option("partial-progress.enabled", "true")
-            .option("max-file-group-input-files", "2"));
+            .option("max-file-group-input-files", "2");
+    if (name.equals("g06d-dropped-source")) {
+      // P6: a commit that keeps some files of that spec would take them from under their deletes.
+      assertThatThrownBy(() -> new Compaction(table, settings(many), CompactionListener.NONE).run())
+          .isInstanceOf(UnsupportedTableException.class)
+          .hasMessageContainingAll("a_bucket was dropped", "partial progress");
+      return;
+    }
+    compactAndCheck(name, table, many);
   }
 
   @Test
