@@ -1,6 +1,9 @@
 package dev.firn.deletes;
 
-/** The equality delete keys of a file group do not fit in the memory set for them. */
+/**
+ * The memory set for equality delete keys is too small even for one of the most passes that are
+ * taken.
+ */
 public final class DeleteIndexTooLargeException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -9,7 +12,9 @@ public final class DeleteIndexTooLargeException extends RuntimeException {
 
   DeleteIndexTooLargeException(long bytesNeeded, long bytesMax) {
     super(
-        "Cannot hold the equality delete keys of the file group: they need at least "
+        "Cannot hold the equality delete keys of the file group: even one of "
+            + DeleteLimits.PASSES_MAX
+            + " parts of them needs at least "
             + bytesNeeded
             + " bytes and the limit of the key index is "
             + bytesMax
@@ -19,7 +24,7 @@ public final class DeleteIndexTooLargeException extends RuntimeException {
     this.bytesMax = bytesMax;
   }
 
-  /** The bytes that the keys read so far need; the whole may need more. */
+  /** A limit, in bytes, with which it would have come further; the whole may need more. */
   public long bytesNeeded() {
     return bytesNeeded;
   }

@@ -10,8 +10,8 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.types.Types;
 
 /**
- * Finds the rows of one data file that equality deletes delete, by one scan of its key columns.
- * Immutable and thread-safe.
+ * Finds the rows of one data file that the equality deletes of a pass delete, by one scan of its
+ * key columns. Immutable and thread-safe.
  *
  * @param columns the key columns of all lookups
  */
@@ -28,17 +28,19 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
   /**
    * Adds the positions that are deleted to {@code deleted}.
    *
-   * @param before the rows that are deleted anyhow and are not looked up
-   * @return how many rows were found
+   * @param byPosition the rows that are deleted by position and are not looked up
+   * @param before those, and the rows that probes before this one have found
+   * @return how many rows were found that are not among those
    */
   long run(
       FileScanTask task,
       long sequenceNumber,
+      DeletedPositions byPosition,
       DeletedPositions before,
       DeleteSource source,
       DeletedPositions.Builder deleted)
       throws IOException {
-    Scan scan = new Scan(this, task, sequenceNumber, before, deleted);
+    Scan scan = new Scan(this, task, sequenceNumber, byPosition, before, deleted);
     source.readKeys(task, columns, scan);
     DataFile file = task.file();
     if (scan.rowsSeen != file.recordCount()) {
@@ -57,11 +59,13 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
   private static final class Scan implements DeleteSource.Batches {
     private final FileScanTask task;
     private final long sequenceNumber;
+    private final DeletedPositions byPosition;
     private final DeletedPositions before;
     private final DeletedPositions.Builder deleted;
     private final List<Lookup> lookups;
     private final KeyBatch[] keys;
     private final int[] lowers = new int[KeyBatch.ROWS_MAX];
+    private long[] asked = new long[0];
     private long[] unresolved = new long[0];
     private long[] live = new long[0];
     private long rowsSeen;
@@ -71,10 +75,12 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
         EqualityProbe probe,
         FileScanTask task,
         long sequenceNumber,
+        DeletedPositions byPosition,
         DeletedPositions before,
         DeletedPositions.Builder deleted) {
       this.task = task;
       this.sequenceNumber = sequenceNumber;
+      this.byPosition = byPosition;
       this.before = before;
       this.deleted = deleted;
       this.lookups = probe.lookups;
@@ -101,21 +107,28 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
       int words = (rows + 63) >>> 6;
       if (live.length < words) {
         live = new long[words];
-        unresolved = new long[words];
+        asked = new long[words];
+        unresolved = before == byPosition ? asked : new long[words];
       }
-      setAll(live, rows);
-      int liveRows = rows - before.clearDeleted(firstPosition, rows, live);
-      System.arraycopy(live, 0, unresolved, 0, words);
-      int liveBefore = liveRows;
-      for (int i = 0; i < keys.length && liveRows > 0; i++) {
-        liveRows -= lookUp(keys[i], lookups.get(i).indexes, batch, rows);
+      setAll(asked, rows);
+      int askedRows = rows - byPosition.clearDeleted(firstPosition, rows, asked);
+      System.arraycopy(asked, 0, live, 0, words);
+      if (before != byPosition) {
+        before.clearDeleted(firstPosition, rows, live);
+        System.arraycopy(live, 0, unresolved, 0, words);
       }
-      if (liveRows < liveBefore) {
-        rowsFound += liveBefore - liveRows;
+      int cleared = 0;
+      for (int i = 0; i < keys.length && askedRows > 0; i++) {
+        cleared += lookUp(keys[i], lookups.get(i).indexes, batch, rows);
+      }
+      if (cleared > 0) {
+        rowsFound += cleared;
         addFound(firstPosition, words);
       }
     }
 
+    /* Each asks about all rows, also those that another has cleared: which keys have a row does not
+    depend on their order. */
     private int lookUp(
         KeyBatch batchKeys, List<KeyIndex> indexes, VectorSchemaRoot batch, int rows) {
       batchKeys.attach(batch);
@@ -123,7 +136,7 @@ record EqualityProbe(Schema columns, List<Lookup> lookups) {
       for (int row = 0; row < rows; row += batchKeys.rows()) {
         batchKeys.load(row, rows - row);
         for (KeyIndex index : indexes) {
-          cleared += index.clearDeleted(batchKeys, sequenceNumber, row, live);
+          cleared += index.clearDeleted(batchKeys, sequenceNumber, row, asked, live);
         }
       }
       return cleared;

@@ -10,7 +10,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
@@ -20,28 +20,33 @@ import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.util.ContentFileUtil;
+import org.apache.iceberg.util.ScanTaskUtil;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * The deletes of one file group, every delete file opened once, resolved to the deleted positions
- * of each data file.
+ * The deletes of one file group, resolved to the deleted rows of each data file.
  *
  * <p>Which delete files reach which data file is what the scan tasks say; this class applies them
- * by the rules of the table format (D1 to D31). It holds heap only, no Arrow memory. Thread-safe
- * once open; the one who opens it closes it.
+ * by the rules of the table format (D1 to D31). It holds heap only, no Arrow memory. Immutable and
+ * thread-safe.
  */
-public final class GroupDeletes implements AutoCloseable {
+public final class GroupDeletes {
+  private static final Logger LOG = LoggerFactory.getLogger(GroupDeletes.class);
 
   /**
-   * What was read, held and found so far.
+   * What was read, held and found.
    *
    * @param positionFilesOpened position delete files, deletion vectors not among them
+   * @param equalityFilesOpened equality delete files, each of which is read once in each pass
    * @param positionRowsRead rows of position delete files, whatever data file they name
    * @param equalityRowsRead rows of equality delete files
-   * @param keysHeld different keys in the key indexes
-   * @param keyIndexBytes heap held by the key indexes
-   * @param rowsDeletedByPositionFiles rows found deleted by them, in the calls of {@link
-   *     #deletedRows} so far
+   * @param equalityPasses passes over the key columns of the data files that equality deletes may
+   *     reach: 1 if the keys fit in their memory, 0 if there are none
+   * @param keysRead different keys of equality deletes, counted in each set of field ids and scope
+   * @param keyIndexBytes the most heap that the keys took at once
+   * @param rowsDeletedByPositionFiles rows found deleted by them
    * @param rowsDeletedByVectors the same for deletion vectors
    * @param rowsDeletedByEquality the same for equality deletes, without rows that one of the others
    *     deletes too
@@ -52,11 +57,13 @@ public final class GroupDeletes implements AutoCloseable {
       int equalityFilesOpened,
       long positionRowsRead,
       long equalityRowsRead,
-      long keysHeld,
+      int equalityPasses,
+      long keysRead,
       long keyIndexBytes,
       long rowsDeletedByPositionFiles,
       long rowsDeletedByVectors,
-      long rowsDeletedByEquality) {
+      long rowsDeletedByEquality,
+      Unmatched unmatched) {
 
     /** Delete files of any kind that were opened. */
     public int deleteFilesOpened() {
@@ -69,26 +76,41 @@ public final class GroupDeletes implements AutoCloseable {
     }
   }
 
-  private final DeleteSource source;
-  /* By identity: two tasks may have data files of one location and different sequence numbers. */
-  private volatile @Nullable Map<FileScanTask, FileDeletes> files;
-  private final Stats opened;
-  private final LongAdder byPositionFiles = new LongAdder();
-  private final LongAdder byVectors = new LongAdder();
-  private final LongAdder byEquality = new LongAdder();
+  /**
+   * Delete rows that deleted nothing in this group. They may do so in files of other groups.
+   *
+   * @param positionsElsewhere rows of position delete files that name no data file of the group, or
+   *     one that the delete file does not apply to
+   * @param positionsBeyond rows of position delete files with a position that the data file does
+   *     not have
+   * @param positionsRepeated rows of position delete files that name a row again, be it in the same
+   *     file or in another
+   * @param vectorPositionsBeyond positions of deletion vectors that the data file does not have
+   * @param equalityKeys different keys of equality deletes, counted in each set of field ids and
+   *     scope, that no row has in the data files of the group that the key applies to. Rows that
+   *     are deleted by position are not looked at; rows that other keys delete too are
+   */
+  public record Unmatched(
+      long positionsElsewhere,
+      long positionsBeyond,
+      long positionsRepeated,
+      long vectorPositionsBeyond,
+      long equalityKeys) {}
 
-  private GroupDeletes(DeleteSource source, Map<FileScanTask, FileDeletes> files, Stats opened) {
-    this.source = source;
+  /* By identity: two tasks may have data files of one location and different sequence numbers. */
+  private final Map<FileScanTask, DeletedRows> files;
+  private final Stats stats;
+
+  private GroupDeletes(Map<FileScanTask, DeletedRows> files, Stats stats) {
     this.files = files;
-    this.opened = opened;
+    this.stats = stats;
   }
 
-  /** The positions of a data file that are deleted by position, and what deletes by equality. */
-  private record FileDeletes(
-      DeletedPositions positions, boolean fromVector, @Nullable EqualityProbe probe) {}
-
   /**
-   * Opens every delete file of a group once and reads it.
+   * Reads every delete file of a group, and the key columns of the data files that equality deletes
+   * may reach. Position delete files and deletion vectors are read once. Equality delete files and
+   * key columns are read once if the keys fit in their memory; if not, once for each of several
+   * passes, which each hold a part of the keys.
    *
    * @param specs all partition specs of the table, by id
    * @param current the schema whose types keys are compared in
@@ -96,20 +118,25 @@ public final class GroupDeletes implements AutoCloseable {
    * @param tasks the data files of the group, whole files
    * @param deletes the delete files of a task: those that it lists, and any that the planner left
    *     out wrongly (H5)
-   * @param source reads them; used as long as this object is open, and not closed by it
-   * @throws CorruptDeleteException if a delete file contradicts its metadata or the format
+   * @param source reads them; not closed
+   * @param threads what reads and looks up, any number of threads that begin what they are given in
+   *     the order they are given it. The caller waits for them and must not be one of them
+   * @throws CorruptDeleteException if a delete file contradicts its metadata or the format, or a
+   *     data file does not have the rows its metadata says
    * @throws UnsupportedDeleteException if a delete file cannot be applied with certainty
-   * @throws DeleteIndexTooLargeException if the keys of the equality deletes pass their limit
-   * @throws IOException if a delete file cannot be read
+   * @throws DeleteIndexTooLargeException if the keys of the equality deletes would need more than
+   *     {@link DeleteLimits#PASSES_MAX} passes
+   * @throws IOException if a file cannot be read
    */
-  public static GroupDeletes open(
+  public static GroupDeletes resolve(
       Map<Integer, PartitionSpec> specs,
       Schema current,
       Collection<Schema> historic,
       List<FileScanTask> tasks,
       Function<FileScanTask, List<DeleteFile>> deletes,
       DeleteSource source,
-      DeleteLimits limits)
+      DeleteLimits limits,
+      Executor threads)
       throws IOException {
     KeyMemory memory = new KeyMemory(limits.keyIndexBytesMax());
     PositionDeletes positionDeletes = new PositionDeletes();
@@ -129,89 +156,135 @@ public final class GroupDeletes implements AutoCloseable {
       }
     }
 
-    positionDeletes.read(source);
-    Map<DeleteFileId, DeletedPositions> vectors = new HashMap<>();
+    positionDeletes.read(source, threads);
+    Map<DeleteFileId, DeletedPositions> vectors = readVectors(listed, source, threads);
+    List<Resolving> files = new ArrayList<>(listed.size());
     for (Listed file : listed) {
-      if (file.vector != null) {
-        DeleteFileId id = DeleteFileId.of(file.vector);
-        if (!vectors.containsKey(id)) {
-          vectors.put(id, DeletionVector.read(file.vector, file.task.file(), source));
+      files.add(file.resolving(vectors));
+    }
+    while (equalityDeletes.readNext(source, threads)) {
+      logPass(equalityDeletes, limits);
+      probe(files, equalityDeletes, source, threads);
+    }
+
+    Map<FileScanTask, DeletedRows> resolved = new IdentityHashMap<>();
+    files.forEach(file -> resolved.put(file.task, file.deleted));
+    return new GroupDeletes(
+        resolved, stats(positionDeletes, listed, vectors, files, equalityDeletes, memory));
+  }
+
+  private static Map<DeleteFileId, DeletedPositions> readVectors(
+      List<Listed> listed, DeleteSource source, Executor threads) throws IOException {
+    List<DeleteFileId> ids = new ArrayList<>();
+    List<Jobs.Job<DeletedPositions>> jobs = new ArrayList<>();
+    for (Listed file : listed) {
+      DeleteFile vector = file.vector;
+      if (vector != null) {
+        ids.add(DeleteFileId.of(vector));
+        jobs.add(
+            new Jobs.Job<>(
+                ScanTaskUtil.contentSizeInBytes(vector),
+                turn -> DeletionVector.read(vector, file.task.file(), source)));
+      }
+    }
+    List<DeletedPositions> read = Jobs.run(jobs, threads);
+    Map<DeleteFileId, DeletedPositions> vectors = new HashMap<>();
+    for (int i = 0; i < read.size(); i++) {
+      vectors.put(ids.get(i), read.get(i));
+    }
+    return vectors;
+  }
+
+  private static void logPass(EqualityDeletes deletes, DeleteLimits limits) {
+    if (deletes.passes() > 1 || deletes.covered() < 1) {
+      LOG.info(
+          "The keys of {} equality delete files do not fit in {} bytes: after pass {} over the key"
+              + " columns {} % of them are done",
+          deletes.filesOpened(),
+          limits.keyIndexBytesMax(),
+          deletes.passes(),
+          Math.round(deletes.covered() * 1000) / 10.0);
+    }
+  }
+
+  private static void probe(
+      List<Resolving> files, EqualityDeletes deletes, DeleteSource source, Executor threads)
+      throws IOException {
+    List<Jobs.Job<Boolean>> jobs = new ArrayList<>();
+    for (Resolving file : files) {
+      if (file.byPosition.count() < file.task.file().recordCount()) {
+        EqualityProbe probe = deletes.probe(file.task.file(), file.idSets);
+        if (probe != null) {
+          jobs.add(new Jobs.Job<>(0, turn -> file.run(probe, source)));
         }
       }
     }
-    equalityDeletes.read(source);
+    Jobs.run(jobs, threads);
+  }
 
-    Map<FileScanTask, FileDeletes> files = new IdentityHashMap<>();
+  private static Stats stats(
+      PositionDeletes positionDeletes,
+      List<Listed> listed,
+      Map<DeleteFileId, DeletedPositions> vectors,
+      List<Resolving> files,
+      EqualityDeletes equalityDeletes,
+      KeyMemory memory) {
+    long vectorPositionsBeyond = 0;
     for (Listed file : listed) {
-      files.put(file.task, file.resolve(vectors, equalityDeletes));
+      DeletedPositions read =
+          file.vector == null ? null : vectors.get(DeleteFileId.of(file.vector));
+      if (file.vector != null && read != null) {
+        vectorPositionsBeyond += file.vector.recordCount() - read.count();
+      }
     }
-    return new GroupDeletes(
-        source,
-        files,
-        new Stats(
-            positionDeletes.filesOpened(),
-            vectors.size(),
-            equalityDeletes.filesOpened(),
-            positionDeletes.rowsRead(),
-            equalityDeletes.rowsRead(),
-            equalityDeletes.keysHeld(),
-            memory.bytesHeld(),
-            0,
-            0,
-            0));
+    long byPositionFiles = 0;
+    long byVectors = 0;
+    long byEquality = 0;
+    for (Resolving file : files) {
+      if (file.fromVector) {
+        byVectors += file.byPosition.count();
+      } else {
+        byPositionFiles += file.byPosition.count();
+      }
+      byEquality += file.byEquality;
+    }
+    return new Stats(
+        positionDeletes.filesOpened(),
+        vectors.size(),
+        equalityDeletes.filesOpened(),
+        positionDeletes.rowsRead(),
+        equalityDeletes.rowsRead(),
+        equalityDeletes.passes(),
+        equalityDeletes.keysRead(),
+        memory.bytesPeak(),
+        byPositionFiles,
+        byVectors,
+        byEquality,
+        new Unmatched(
+            positionDeletes.rowsElsewhere(),
+            positionDeletes.rowsBeyond(),
+            positionDeletes.rowsNamed() - byPositionFiles,
+            vectorPositionsBeyond,
+            equalityDeletes.keysUnmatched()));
   }
 
   /**
-   * The deleted rows of one data file. Scans its key columns if equality deletes may reach it, once
-   * for each call; may be called for different tasks at once.
+   * The deleted rows of one data file.
    *
-   * @param task one of the tasks that this was opened with, the same object
-   * @throws CorruptDeleteException if the data file does not have the rows its metadata says
-   * @throws IOException if the key columns cannot be read
+   * @param task one of the tasks that were resolved, the same object
    */
-  public DeletedRows deletedRows(FileScanTask task) throws IOException {
-    Map<FileScanTask, FileDeletes> open = files;
-    if (open == null) {
-      throw new IllegalStateException("The deletes of the group are closed");
-    }
-    FileDeletes file = open.get(task);
+  public DeletedRows deletedRows(FileScanTask task) {
+    DeletedRows file = files.get(task);
     if (file == null) {
       throw new IllegalArgumentException(
           "The data file " + task.file().location() + " is not of this group");
     }
-    DeletedPositions positions = file.positions;
-    (file.fromVector ? byVectors : byPositionFiles).add(positions.count());
-    if (file.probe == null || positions.count() == task.file().recordCount()) {
-      return positions;
-    }
-    DeletedPositions.Builder found = new DeletedPositions.Builder();
-    byEquality.add(file.probe.run(task, sequenceNumber(task.file()), positions, source, found));
-    if (found.isEmpty()) {
-      return positions;
-    }
-    found.addAll(positions);
-    return found.build();
+    return file;
   }
 
-  /** What was read, held and found so far. */
+  /** What was read, held and found. */
   public Stats stats() {
-    return new Stats(
-        opened.positionFilesOpened,
-        opened.vectorsOpened,
-        opened.equalityFilesOpened,
-        opened.positionRowsRead,
-        opened.equalityRowsRead,
-        opened.keysHeld,
-        opened.keyIndexBytes,
-        byPositionFiles.sum(),
-        byVectors.sum(),
-        byEquality.sum());
-  }
-
-  /** Lets go of the keys and positions. Results that were handed out stay valid. */
-  @Override
-  public void close() {
-    files = null;
+    return stats;
   }
 
   private static long sequenceNumber(DataFile file) {
@@ -322,14 +395,46 @@ public final class GroupDeletes implements AutoCloseable {
               + ". The group is left as it was.");
     }
 
-    FileDeletes resolve(
-        Map<DeleteFileId, DeletedPositions> vectors, EqualityDeletes equalityDeletes) {
-      EqualityProbe probe = idSets.isEmpty() ? null : equalityDeletes.probe(task.file(), idSets);
-      DeletedPositions vectorPositions =
-          vector == null ? null : vectors.get(DeleteFileId.of(vector));
-      return vectorPositions == null
-          ? new FileDeletes(positions.build(), false, probe)
-          : new FileDeletes(vectorPositions, true, probe);
+    Resolving resolving(Map<DeleteFileId, DeletedPositions> vectors) {
+      DeletedPositions ofVector = vector == null ? null : vectors.get(DeleteFileId.of(vector));
+      return ofVector == null
+          ? new Resolving(task, positions.build(), false, idSets)
+          : new Resolving(task, ofVector, true, idSets);
+    }
+  }
+
+  /** The rows of one data file that are known to be deleted, as equality deletes are looked up. */
+  private static final class Resolving {
+    private final FileScanTask task;
+    private final DeletedPositions byPosition;
+    private final boolean fromVector;
+    private final Set<Set<Integer>> idSets;
+    private DeletedPositions deleted;
+    private long byEquality;
+
+    Resolving(
+        FileScanTask task,
+        DeletedPositions byPosition,
+        boolean fromVector,
+        Set<Set<Integer>> idSets) {
+      this.task = task;
+      this.byPosition = byPosition;
+      this.fromVector = fromVector;
+      this.idSets = idSets;
+      this.deleted = byPosition;
+    }
+
+    /** Returns whether rows were found. */
+    boolean run(EqualityProbe probe, DeleteSource source) throws IOException {
+      DeletedPositions.Builder found = new DeletedPositions.Builder();
+      byEquality +=
+          probe.run(task, sequenceNumber(task.file()), byPosition, deleted, source, found);
+      if (found.isEmpty()) {
+        return false;
+      }
+      found.addAll(deleted);
+      deleted = found.build();
+      return true;
     }
   }
 }

@@ -47,6 +47,11 @@ final class KeyBatch {
     return fields.size() == 1 && KeyColumn.of(fields.get(0)).fitsInLong();
   }
 
+  /** The bytes of the value of each of these columns in a key, or less than 0 where they vary. */
+  static int[] widths(List<Types.NestedField> fields) {
+    return fields.stream().mapToInt(field -> KeyColumn.of(field).width()).toArray();
+  }
+
   /** Turns to another batch. */
   void attach(VectorSchemaRoot batch) {
     for (int i = 0; i < columns.length; i++) {
@@ -119,6 +124,17 @@ final class KeyBatch {
 
   int rows() {
     return rows;
+  }
+
+  /** Whether any loaded key is in the slice. */
+  boolean anyIn(HashSlice slice) {
+    for (int i = 0; i < rows; i++) {
+      boolean isNull = longs && isNull(i);
+      if (isNull ? slice.holdsNulls() : slice.holds(hashes[i])) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** The 32-bit hash of each key; of a null that is kept as a long, anything. */

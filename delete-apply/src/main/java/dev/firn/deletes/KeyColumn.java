@@ -28,7 +28,7 @@ abstract sealed class KeyColumn {
   static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-  private static final byte NULL = 0;
+  static final byte NULL = 0;
   private static final byte NOT_NULL = 1;
 
   final Types.NestedField field;
@@ -92,6 +92,11 @@ abstract sealed class KeyColumn {
   boolean fitsInLong() {
     return true;
   }
+
+  /**
+   * The bytes that each value takes in a key, or less than 0 if that differs from value to value.
+   */
+  abstract int width();
 
   /** Turns to another vector. It is read until the next call. */
   final void attach(FieldVector vector) {
@@ -180,6 +185,11 @@ abstract sealed class KeyColumn {
     }
 
     @Override
+    int width() {
+      return 1;
+    }
+
+    @Override
     boolean attachValues(FieldVector vector) {
       bits = vector.getDataBuffer();
       return vector instanceof BitVector;
@@ -233,6 +243,11 @@ abstract sealed class KeyColumn {
     FourBytes(Types.NestedField field, boolean isFloat) {
       super(field);
       this.isFloat = isFloat;
+    }
+
+    @Override
+    int width() {
+      return Integer.BYTES;
     }
 
     @Override
@@ -292,6 +307,11 @@ abstract sealed class KeyColumn {
     EightBytes(Types.NestedField field, boolean isDouble) {
       super(field);
       this.isDouble = isDouble;
+    }
+
+    @Override
+    int width() {
+      return Long.BYTES;
     }
 
     @Override
@@ -357,6 +377,11 @@ abstract sealed class KeyColumn {
     }
 
     @Override
+    int width() {
+      return width;
+    }
+
+    @Override
     boolean attachValues(FieldVector vector) {
       bytes = vector.getDataBuffer();
       return vector instanceof FixedSizeBinaryVector fixed && fixed.getByteWidth() == width;
@@ -408,6 +433,11 @@ abstract sealed class KeyColumn {
     @Override
     boolean fitsInLong() {
       return false;
+    }
+
+    @Override
+    int width() {
+      return -1;
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.util.ByteFunctionHelpers;
 import org.apache.arrow.vector.BaseVariableWidthVector;
@@ -33,8 +34,16 @@ final class PositionDeletes {
           MetadataColumns.DELETE_FILE_PATH.asOptional(),
           MetadataColumns.DELETE_FILE_POS.asOptional());
 
+  private static final int POSITIONS_BUFFERED = 1024;
+
   private final Map<DeleteFileId, PositionFile> files = new LinkedHashMap<>();
+  /* Room of one file after the other: their rows are taken in turn. */
+  private final Path path = new Path();
+  private final int[] lowers = new int[POSITIONS_BUFFERED];
   private long rowsRead;
+  private long rowsElsewhere;
+  private long rowsBeyond;
+  private long rowsNamed;
 
   /** Lets {@code delete} reach {@code file}; its positions are to be added to {@code deleted}. */
   void assign(DeleteFile delete, DataFile file, DeletedPositions.Builder deleted) {
@@ -43,10 +52,17 @@ final class PositionDeletes {
         .assign(file, deleted);
   }
 
-  void read(DeleteSource source) throws IOException {
+  void read(DeleteSource source, Executor threads) throws IOException {
+    List<DeleteRead> reads = new ArrayList<>(files.size());
     for (PositionFile file : files.values()) {
-      source.readDeletes(file.delete, COLUMNS, file);
+      reads.add(new DeleteRead(file.delete, COLUMNS, file));
+    }
+    DeleteRead.all(reads, source, threads);
+    for (PositionFile file : files.values()) {
       rowsRead += file.rowsRead;
+      rowsElsewhere += file.rowsElsewhere;
+      rowsBeyond += file.rowsBeyond;
+      rowsNamed += file.rowsNamed;
       file.targets.clear();
     }
   }
@@ -59,18 +75,32 @@ final class PositionDeletes {
     return rowsRead;
   }
 
+  /** Rows that name no data file that their delete file was assigned to. */
+  long rowsElsewhere() {
+    return rowsElsewhere;
+  }
+
+  /** Rows that name a position which the data file does not have. */
+  long rowsBeyond() {
+    return rowsBeyond;
+  }
+
+  /** Rows that name a row of a data file, which another may name too. */
+  long rowsNamed() {
+    return rowsNamed;
+  }
+
   /** A data file of the group that a delete file may name. */
   private record Target(long recordCount, DeletedPositions.Builder deleted) {}
 
   /** One delete file while it is read. */
-  private static final class PositionFile implements DeleteSource.Batches {
-    private static final int POSITIONS_BUFFERED = 1024;
-
+  private final class PositionFile implements DeleteSource.Batches {
     private final DeleteFile delete;
     private final Map<Path, List<Target>> targets = new HashMap<>();
-    private final Path path = new Path();
-    private final int[] lowers = new int[POSITIONS_BUFFERED];
     private long rowsRead;
+    private long rowsElsewhere;
+    private long rowsBeyond;
+    private long rowsNamed;
 
     PositionFile(DeleteFile delete) {
       this.delete = delete;
@@ -125,7 +155,9 @@ final class PositionDeletes {
         int runEnd = runEnd(offsets, bytes, row, rows, start, end);
         path.set(bytes, start, end - start);
         List<Target> named = targets.get(path);
-        if (named != null) {
+        if (named == null) {
+          rowsElsewhere += runEnd - row;
+        } else {
           for (Target target : named) {
             add(positions, row, runEnd, target);
           }
@@ -135,8 +167,7 @@ final class PositionDeletes {
     }
 
     /** The first row after {@code row} whose path is another one. */
-    private static int runEnd(
-        ArrowBuf offsets, ArrowBuf bytes, int row, int rows, int start, int end) {
+    private int runEnd(ArrowBuf offsets, ArrowBuf bytes, int row, int rows, int start, int end) {
       int length = end - start;
       int next = row + 1;
       int nextStart = end;
@@ -156,9 +187,11 @@ final class PositionDeletes {
       long recordCount = target.recordCount;
       int upper = 0;
       int buffered = 0;
+      long beyondBefore = rowsBeyond;
       for (int row = from; row < to; row++) {
         long position = positions.getLong((long) row << 3);
         if (position < 0 || position >= recordCount) {
+          rowsBeyond++;
           continue;
         }
         if (buffered == POSITIONS_BUFFERED || (int) (position >>> 32) != upper) {
@@ -169,6 +202,7 @@ final class PositionDeletes {
         lowers[buffered++] = (int) position;
       }
       target.deleted.addAll(upper, lowers, buffered);
+      rowsNamed += to - from - (rowsBeyond - beyondBefore);
     }
   }
 

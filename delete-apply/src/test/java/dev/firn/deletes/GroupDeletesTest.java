@@ -130,10 +130,9 @@ class GroupDeletesTest {
     // and not even if someone lists it
     List<FileScanTask> tasks = t.tasks();
     DeleteFile planned = tasks.get(1).deletes().get(0);
-    try (GroupDeletes deletes = t.open(tasks, task -> List.of(planned), TableInMemory.NO_LIMIT)) {
-      assertThat(deletes.deletedRows(tasks.get(0)).count()).isZero();
-      assertThat(deletes.deletedRows(tasks.get(1)).count()).isEqualTo(1);
-    }
+    GroupDeletes deletes = t.resolve(tasks, task -> List.of(planned), TableInMemory.NO_LIMIT);
+    assertThat(deletes.deletedRows(tasks.get(0)).count()).isZero();
+    assertThat(deletes.deletedRows(tasks.get(1)).count()).isEqualTo(1);
   }
 
   @Test
@@ -162,13 +161,12 @@ class GroupDeletesTest {
     t.append(other);
     t.delete(deleteIds(4));
     List<FileScanTask> tasks = t.tasks();
-    try (GroupDeletes deletes = t.open(tasks)) {
-      assertThat(TableInMemory.positions(deletes.deletedRows(tasks.get(0)), 4))
-          .containsExactly(1L, 2L, 3L);
-      assertThat(deletes.stats().positionFilesOpened()).isZero();
-      assertThat(deletes.stats().rowsDeletedByVectors()).isEqualTo(2);
-      assertThat(deletes.stats().rowsDeletedByEquality()).isEqualTo(1);
-    }
+    GroupDeletes deletes = t.resolve(tasks);
+    assertThat(TableInMemory.positions(deletes.deletedRows(tasks.get(0)), 4))
+        .containsExactly(1L, 2L, 3L);
+    assertThat(deletes.stats().positionFilesOpened()).isZero();
+    assertThat(deletes.stats().rowsDeletedByVectors()).isEqualTo(2);
+    assertThat(deletes.stats().rowsDeletedByEquality()).isEqualTo(1);
     assertThat(t.rows.opens(stale)).isZero();
     assertThat(t.rows.opens(vector)).isEqualTo(1);
   }
@@ -200,15 +198,14 @@ class GroupDeletesTest {
     DeleteFile planned = tasks.get(0).deletes().get(0);
     DeleteFile second = t.vector(file, "memory://t/dv.puffin", 100, 0L);
     assertThatThrownBy(
-            () -> t.open(tasks, task -> List.of(planned, second), TableInMemory.NO_LIMIT))
+            () -> t.resolve(tasks, task -> List.of(planned, second), TableInMemory.NO_LIMIT))
         .isInstanceOf(CorruptDeleteException.class)
         .hasMessageContaining(file.location())
         .hasMessageContaining("another deletion vector");
     // the same one listed twice is one
-    try (GroupDeletes deletes =
-        t.open(tasks, task -> List.of(planned, planned), TableInMemory.NO_LIMIT)) {
-      assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
-    }
+    GroupDeletes deletes =
+        t.resolve(tasks, task -> List.of(planned, planned), TableInMemory.NO_LIMIT);
+    assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
   }
 
   @Test
@@ -221,7 +218,8 @@ class GroupDeletesTest {
     List<FileScanTask> tasks = t.tasks();
     DeleteFile misplaced = t.vectorMetadata(a.location(), b, "memory://t/dv2.puffin", 4, 100, 1);
     assertThatThrownBy(
-            () -> t.open(tasks.subList(0, 1), task -> List.of(misplaced), TableInMemory.NO_LIMIT))
+            () ->
+                t.resolve(tasks.subList(0, 1), task -> List.of(misplaced), TableInMemory.NO_LIMIT))
         .isInstanceOf(CorruptDeleteException.class)
         .hasMessageContaining("partition");
   }
@@ -238,7 +236,7 @@ class GroupDeletesTest {
     t.append(t.dataAt(location, NONE, null, idRows(5, 6)));
     List<FileScanTask> tasks = t.tasks();
     assertThat(tasks.get(0).deletes()).isEmpty();
-    assertThatThrownBy(() -> t.open(tasks, task -> List.of(vector), TableInMemory.NO_LIMIT))
+    assertThatThrownBy(() -> t.resolve(tasks, task -> List.of(vector), TableInMemory.NO_LIMIT))
         .isInstanceOf(CorruptDeleteException.class)
         .hasMessageContaining("sequence number");
   }
@@ -325,17 +323,17 @@ class GroupDeletesTest {
     Map<Integer, PartitionSpec> specs = Map.of(0, BY_CAT, later.specId(), allVoid);
     List<FileScanTask> tasks = t.tasks();
     DeleteFile planned = tasks.get(0).deletes().get(0);
-    try (GroupDeletes deletes =
-        GroupDeletes.open(
+    GroupDeletes deletes =
+        GroupDeletes.resolve(
             specs,
             SCHEMA,
             List.of(),
             tasks,
             task -> List.of(planned),
             t.rows,
-            TableInMemory.NO_LIMIT)) {
-      assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
-    }
+            TableInMemory.NO_LIMIT,
+            Runnable::run);
+    assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
   }
 
   @Test
@@ -394,11 +392,10 @@ class GroupDeletesTest {
         t.equality(NONE, null, new int[] {ID, CAT}, row(ID, 3, CAT, "c", NAME, "ignored")),
         t.equality(NONE, null, new int[] {CAT, ID}, row(CAT, "d", ID, 3)));
     List<FileScanTask> tasks = t.tasks();
-    try (GroupDeletes deletes = t.open(tasks)) {
-      assertThat(TableInMemory.positions(deletes.deletedRows(tasks.get(0)), 5))
-          .containsExactly(0L, 1L, 2L, 3L);
-      assertThat(deletes.stats().keysHeld()).isEqualTo(4);
-    }
+    GroupDeletes deletes = t.resolve(tasks);
+    assertThat(TableInMemory.positions(deletes.deletedRows(tasks.get(0)), 5))
+        .containsExactly(0L, 1L, 2L, 3L);
+    assertThat(deletes.stats().keysRead()).isEqualTo(4);
     assertThat(t.rows.keyScans).containsEntry(file.location(), 1);
     assertThat(t.rows.columnsAsked.get(file.location()).columns())
         .extracting(Types.NestedField::fieldId)
@@ -432,14 +429,15 @@ class GroupDeletesTest {
     Schema without = new Schema(SCHEMA.findField(NAME));
     assertThatThrownBy(
             () ->
-                GroupDeletes.open(
+                GroupDeletes.resolve(
                     t.table.specs(),
                     without,
                     List.of(without),
                     tasks,
                     FileScanTask::deletes,
                     t.rows,
-                    TableInMemory.NO_LIMIT))
+                    TableInMemory.NO_LIMIT,
+                    Runnable::run))
         .isInstanceOf(UnsupportedDeleteException.class)
         .hasMessageContaining(delete.location())
         .hasMessageContaining("field 1 ");
@@ -500,14 +498,13 @@ class GroupDeletesTest {
     t.append(near, far);
     t.delete(deleteIds(1));
     List<FileScanTask> tasks = t.tasks();
-    try (GroupDeletes deletes =
-        t.open(
+    GroupDeletes deletes =
+        t.resolve(
             tasks,
             task -> task == tasks.get(0) ? task.deletes() : List.of(),
-            TableInMemory.NO_LIMIT)) {
-      assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
-      assertThat(deletes.deletedRows(tasks.get(1))).isSameAs(DeletedPositions.NONE);
-    }
+            TableInMemory.NO_LIMIT);
+    assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
+    assertThat(deletes.deletedRows(tasks.get(1))).isSameAs(DeletedPositions.NONE);
     assertThat(t.rows.keyScans).containsOnlyKeys(tasks.get(0).file().location());
   }
 
@@ -610,13 +607,12 @@ class GroupDeletesTest {
     DeleteFile equality = deleteIds(200);
     t.delete(positions, equality);
     List<FileScanTask> tasks = t.tasks();
-    try (GroupDeletes deletes = t.open(tasks)) {
-      for (FileScanTask task : tasks) {
-        deletes.deletedRows(task);
-      }
-      assertThat(deletes.stats().deleteFilesOpened()).isEqualTo(2);
-      assertThat(deletes.stats().rowsDeleted()).isEqualTo(12);
+    GroupDeletes deletes = t.resolve(tasks);
+    for (FileScanTask task : tasks) {
+      deletes.deletedRows(task);
     }
+    assertThat(deletes.stats().deleteFilesOpened()).isEqualTo(2);
+    assertThat(deletes.stats().rowsDeleted()).isEqualTo(12);
     assertThat(t.rows.opens.values()).containsExactly(1, 1);
   }
 
@@ -659,11 +655,10 @@ class GroupDeletesTest {
         deleteIds(1),
         t.equality(NONE, null, new int[] {ID, CAT}, row(ID, 1, CAT, null)));
     List<FileScanTask> tasks = t.tasks();
-    try (GroupDeletes deletes = t.open(tasks)) {
-      assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(2);
-      assertThat(deletes.stats().rowsDeletedByPositionFiles()).isEqualTo(2);
-      assertThat(deletes.stats().rowsDeletedByEquality()).isZero();
-    }
+    GroupDeletes deletes = t.resolve(tasks);
+    assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(2);
+    assertThat(deletes.stats().rowsDeletedByPositionFiles()).isEqualTo(2);
+    assertThat(deletes.stats().rowsDeletedByEquality()).isZero();
   }
 
   @Test
@@ -678,11 +673,10 @@ class GroupDeletesTest {
     t.append(later);
     List<FileScanTask> pruned = t.tasks();
     // attached to all files of the partition, also to one that is newer
-    try (GroupDeletes deletes = t.open(pruned, task -> List.of(planned), TableInMemory.NO_LIMIT)) {
-      for (FileScanTask task : pruned) {
-        boolean older = task.file().location().equals(file.location());
-        assertThat(deletes.deletedRows(task).count()).isEqualTo(older ? 1 : 0);
-      }
+    GroupDeletes deletes = t.resolve(pruned, task -> List.of(planned), TableInMemory.NO_LIMIT);
+    for (FileScanTask task : pruned) {
+      boolean older = task.file().location().equals(file.location());
+      assertThat(deletes.deletedRows(task).count()).isEqualTo(older ? 1 : 0);
     }
     assertThat(t.rows.keyScans).containsOnlyKeys(file.location());
   }
@@ -692,48 +686,22 @@ class GroupDeletesTest {
     unpartitioned(2);
     t.append(ids(1, 2));
     List<FileScanTask> tasks = t.tasks();
-    try (GroupDeletes deletes = t.open(tasks)) {
-      assertThat(deletes.deletedRows(tasks.get(0))).isSameAs(DeletedPositions.NONE);
-    }
+    GroupDeletes deletes = t.resolve(tasks);
+    assertThat(deletes.deletedRows(tasks.get(0))).isSameAs(DeletedPositions.NONE);
     assertThat(t.rows.opens).isEmpty();
     assertThat(t.rows.keyScans).isEmpty();
   }
 
   @Test
-  void keysBeyondTheLimitAreRefused() throws IOException {
-    unpartitioned(2);
-    t.append(ids(1, 2));
-    Integer[] many = new Integer[10_000];
-    for (int i = 0; i < many.length; i++) {
-      many[i] = i;
-    }
-    t.delete(deleteIds(many));
-    t.rows.batchRows = 1000;
-    List<FileScanTask> tasks = t.tasks();
-    assertThatThrownBy(() -> t.open(tasks, FileScanTask::deletes, new DeleteLimits(100_000)))
-        .isInstanceOfSatisfying(
-            DeleteIndexTooLargeException.class,
-            e -> {
-              assertThat(e.bytesMax()).isEqualTo(100_000);
-              assertThat(e.bytesNeeded()).isBetween(100_001L, 400_000L);
-            });
-  }
-
-  @Test
-  void aTaskOfAnotherGroupAndAClosedGroupAreRefused() throws IOException {
+  void aTaskOfAnotherGroupIsRefused() throws IOException {
     unpartitioned(2);
     t.append(ids(1, 2));
     List<FileScanTask> tasks = t.tasks();
     FileScanTask other = t.tasks().get(0);
-    GroupDeletes deletes = t.open(tasks);
+    GroupDeletes deletes = t.resolve(tasks);
     assertThatThrownBy(() -> deletes.deletedRows(other))
         .isInstanceOf(IllegalArgumentException.class);
-    DeletedRows kept = deletes.deletedRows(tasks.get(0));
-    deletes.close();
-    deletes.close();
-    assertThat(kept.count()).isZero();
-    assertThatThrownBy(() -> deletes.deletedRows(tasks.get(0)))
-        .isInstanceOf(IllegalStateException.class);
+    assertThat(deletes.deletedRows(tasks.get(0)).count()).isZero();
   }
 
   @Test
@@ -759,9 +727,8 @@ class GroupDeletesTest {
         t.table.newScan().filter(Expressions.equal("cat", "b")).ignoreResiduals().planFiles()) {
       List<FileScanTask> tasks = new ArrayList<>();
       planned.forEach(tasks::add);
-      try (GroupDeletes deletes = t.open(tasks)) {
-        assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
-      }
+      GroupDeletes deletes = t.resolve(tasks);
+      assertThat(deletes.deletedRows(tasks.get(0)).count()).isEqualTo(1);
     }
   }
 }

@@ -49,7 +49,7 @@ class KeyIndexTest {
   }
 
   private static KeyMemory unlimited() {
-    return new KeyMemory(Long.MAX_VALUE);
+    return new KeyMemory(Long.MAX_VALUE / 2);
   }
 
   private BigIntVector longs(Long... values) {
@@ -90,7 +90,7 @@ class KeyIndexTest {
       keys.attach(root);
       for (int row = 0; row < root.getRowCount(); row += keys.rows()) {
         keys.load(row, root.getRowCount() - row);
-        index.add(keys, sequenceNumber);
+        assertThat(index.add(keys, 0, HashSlice.ALL, sequenceNumber)).isEqualTo(keys.rows());
       }
     }
   }
@@ -108,7 +108,7 @@ class KeyIndexTest {
       keys.attach(root);
       for (int row = 0; row < rows; row += keys.rows()) {
         keys.load(row, rows - row);
-        cleared += index.clearDeleted(keys, sequenceNumber, row, live);
+        cleared += index.clearDeleted(keys, sequenceNumber, row, live.clone(), live);
       }
       List<Integer> survivors =
           java.util.stream.IntStream.range(0, rows)

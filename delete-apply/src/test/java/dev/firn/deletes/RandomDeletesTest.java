@@ -14,9 +14,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
@@ -102,22 +99,14 @@ class RandomDeletesTest {
 
   private List<List<Long>> resolve(List<FileScanTask> tasks) throws Exception {
     List<List<Long>> found = new ArrayList<>();
-    ExecutorService threads = Executors.newFixedThreadPool(2);
-    try (GroupDeletes deletes = t.open(tasks)) {
-      List<Future<DeletedRows>> results = new ArrayList<>();
-      for (FileScanTask task : tasks) {
-        results.add(threads.submit(() -> deletes.deletedRows(task)));
-      }
-      long total = 0;
-      for (int i = 0; i < results.size(); i++) {
-        DeletedRows rows = results.get(i).get();
-        total += rows.count();
-        found.add(TableInMemory.positions(rows, tasks.get(i).file().recordCount()));
-      }
-      assertThat(deletes.stats().rowsDeleted()).as(rerun).isEqualTo(total);
-    } finally {
-      threads.shutdownNow();
+    GroupDeletes deletes = t.resolve(tasks);
+    long total = 0;
+    for (FileScanTask task : tasks) {
+      DeletedRows rows = deletes.deletedRows(task);
+      total += rows.count();
+      found.add(TableInMemory.positions(rows, task.file().recordCount()));
     }
+    assertThat(deletes.stats().rowsDeleted()).as(rerun).isEqualTo(total);
     return found;
   }
 

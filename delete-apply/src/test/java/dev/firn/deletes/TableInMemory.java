@@ -8,6 +8,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Function;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
@@ -35,6 +37,7 @@ final class TableInMemory implements AutoCloseable {
   static final DeleteLimits NO_LIMIT = new DeleteLimits(Long.MAX_VALUE);
 
   private final InMemoryCatalog catalog = new InMemoryCatalog();
+  private final ExecutorService threads = Executors.newFixedThreadPool(3);
   final Table table;
   final RowsInMemory rows = new RowsInMemory();
   private int fileCount;
@@ -192,29 +195,38 @@ final class TableInMemory implements AutoCloseable {
     return tasks;
   }
 
-  GroupDeletes open(List<FileScanTask> tasks) throws IOException {
-    return open(tasks, FileScanTask::deletes, NO_LIMIT);
+  GroupDeletes resolve(List<FileScanTask> tasks) throws IOException {
+    return resolve(tasks, FileScanTask::deletes, NO_LIMIT);
   }
 
-  GroupDeletes open(
+  GroupDeletes resolve(List<FileScanTask> tasks, DeleteLimits limits) throws IOException {
+    return resolve(tasks, FileScanTask::deletes, limits);
+  }
+
+  GroupDeletes resolve(
       List<FileScanTask> tasks,
       Function<FileScanTask, List<DeleteFile>> deletes,
       DeleteLimits limits)
       throws IOException {
-    return GroupDeletes.open(
-        table.specs(), table.schema(), table.schemas().values(), tasks, deletes, rows, limits);
+    return GroupDeletes.resolve(
+        table.specs(),
+        table.schema(),
+        table.schemas().values(),
+        tasks,
+        deletes,
+        rows,
+        limits,
+        threads);
   }
 
   /** The deleted positions of each data file by location. */
   Map<String, List<Long>> deleted() throws IOException {
     List<FileScanTask> tasks = tasks();
     Map<String, List<Long>> deleted = new HashMap<>();
-    try (GroupDeletes deletes = open(tasks)) {
-      for (FileScanTask task : tasks) {
-        deleted.put(
-            task.file().location(),
-            positions(deletes.deletedRows(task), task.file().recordCount()));
-      }
+    GroupDeletes deletes = resolve(tasks);
+    for (FileScanTask task : tasks) {
+      deleted.put(
+          task.file().location(), positions(deletes.deletedRows(task), task.file().recordCount()));
     }
     return deleted;
   }
@@ -235,6 +247,7 @@ final class TableInMemory implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
+    threads.shutdown();
     rows.close();
     catalog.close();
   }
