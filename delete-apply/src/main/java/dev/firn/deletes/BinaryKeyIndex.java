@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class BinaryKeyIndex extends KeyIndex {
   private static final int CHUNK_BITS = 17;
   private static final int CHUNK_WORDS = 1 << CHUNK_BITS;
-  private static final int FIRST_CHUNK_WORDS = 128;
+  private static final int FIRST_CHUNK_WORDS = 16;
   private static final long FIRST_CHUNK_BYTES = (long) FIRST_CHUNK_WORDS * Long.BYTES;
   private static final int CHUNKS_MAX = (1 << (Integer.SIZE - CHUNK_BITS)) - 1;
 

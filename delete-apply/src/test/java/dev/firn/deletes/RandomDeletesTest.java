@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.iceberg.DataFile;
@@ -26,6 +27,7 @@ import org.apache.iceberg.StructLike;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.TypeUtil;
 import org.apache.iceberg.types.Types;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.RepetitionInfo;
 
@@ -51,6 +53,8 @@ class RandomDeletesTest {
           Types.DecimalType.of(15, 0),
           Types.DecimalType.of(30, 10));
   private static final int PART = 1;
+
+  private static final Map<Integer, Integer> passesTaken = new TreeMap<>();
 
   private final SplittableRandom random;
   private final String rerun;
@@ -85,29 +89,64 @@ class RandomDeletesTest {
         commitSomething();
       }
       List<FileScanTask> tasks = t.tasks();
-      List<List<Long>> found = resolve(tasks);
-      for (int i = 0; i < tasks.size(); i++) {
-        assertThat(found.get(i))
-            .as(rerun + ", " + tasks.get(i).file().location())
-            .isEqualTo(model(tasks.get(i).file()));
-      }
+      GroupDeletes deletes = t.resolve(tasks);
+      check(deletes, tasks);
       assertThat(t.rows.opens.values()).as(rerun).allMatch(opens -> opens == 1);
       assertThat(t.rows.keyScans.values()).as(rerun).allMatch(scans -> scans == 1);
+      checkWithLittleMemory(deletes.stats(), tasks);
       assertThat(t.rows.memory.getAllocatedMemory()).as(rerun).isZero();
     }
   }
 
-  private List<List<Long>> resolve(List<FileScanTask> tasks) throws Exception {
-    List<List<Long>> found = new ArrayList<>();
-    GroupDeletes deletes = t.resolve(tasks);
+  private void check(GroupDeletes deletes, List<FileScanTask> tasks) throws IOException {
     long total = 0;
     for (FileScanTask task : tasks) {
       DeletedRows rows = deletes.deletedRows(task);
       total += rows.count();
-      found.add(TableInMemory.positions(rows, task.file().recordCount()));
+      assertThat(TableInMemory.positions(rows, task.file().recordCount()))
+          .as(rerun + ", " + task.file().location())
+          .isEqualTo(model(task.file()));
     }
     assertThat(deletes.stats().rowsDeleted()).as(rerun).isEqualTo(total);
-    return found;
+    assertThat(deletes.stats().unmatched()).as(rerun).isEqualTo(modelUnmatched(tasks));
+  }
+
+  /** In any number of passes the same comes out, with each file read once in a pass at most. */
+  private void checkWithLittleMemory(GroupDeletes.Stats unlimited, List<FileScanTask> tasks)
+      throws IOException {
+    GroupDeletes deletes = null;
+    for (long limit = random.nextInt(100, 4_000); deletes == null; limit *= 2) {
+      assertThat(limit).as(rerun).isLessThan(64_000);
+      t.rows.opens.clear();
+      t.rows.keyScans.clear();
+      try {
+        deletes = t.resolve(tasks, new DeleteLimits(limit));
+      } catch (DeleteIndexTooLargeException e) {
+        assertThat(e.bytesNeeded()).as(rerun).isGreaterThan(limit);
+        assertThat(e.bytesMax()).as(rerun).isEqualTo(limit);
+        continue;
+      }
+      assertThat(deletes.stats().keyIndexBytes()).as(rerun).isLessThanOrEqualTo(limit);
+    }
+    check(deletes, tasks);
+    GroupDeletes.Stats stats = deletes.stats();
+    int passes = stats.equalityPasses();
+    passesTaken.merge(passes, 1, Integer::sum);
+    assertThat(stats)
+        .as(rerun)
+        .usingRecursiveComparison()
+        .ignoringFields("equalityPasses", "keyIndexBytes")
+        .isEqualTo(unlimited);
+    assertThat(t.rows.opens.values()).as(rerun).allMatch(opens -> opens <= Math.max(1, passes));
+    assertThat(t.rows.keyScans.values()).as(rerun).allMatch(scans -> scans <= passes);
+  }
+
+  @AfterAll
+  static void passesDiffered() {
+    assertThat(passesTaken.keySet())
+        .as("numbers of passes taken")
+        .contains(1)
+        .hasSizeGreaterThan(3);
   }
 
   private void createTable() {
@@ -247,7 +286,7 @@ class RandomDeletesTest {
     TreeSet<Long> positions = new TreeSet<>();
     int count = random.nextInt(1, 10);
     for (int i = 0; i < count; i++) {
-      positions.add((long) random.nextInt((int) file.recordCount()));
+      positions.add((long) random.nextInt((int) file.recordCount() + 2));
     }
     return t.vector(
         file,
@@ -345,6 +384,97 @@ class RandomDeletesTest {
       }
     }
     return deleted;
+  }
+
+  private GroupDeletes.Unmatched modelUnmatched(List<FileScanTask> tasks) throws IOException {
+    Map<String, Long> sequences = deleteSequences();
+    long elsewhere = 0;
+    long beyond = 0;
+    long repeated = 0;
+    long vectorBeyond = 0;
+    Map<String, Set<Long>> byPosition = new HashMap<>();
+    Map<List<Object>, Boolean> keys = new HashMap<>();
+    List<DataFile> files = tasks.stream().map(FileScanTask::file).toList();
+    for (Map.Entry<String, DeleteFile> entry : deletesByLocation.entrySet()) {
+      DeleteFile delete = entry.getValue();
+      long sequence = sequences.get(entry.getKey());
+      if (delete.content() == FileContent.EQUALITY_DELETES) {
+        continue;
+      }
+      if (delete.referencedDataFile() != null) {
+        for (DataFile file : files) {
+          if (delete.referencedDataFile().equals(file.location())) {
+            Set<Long> positions = vectorPositions(delete);
+            int all = positions.size();
+            positions.removeIf(position -> position >= file.recordCount());
+            vectorBeyond += all - positions.size();
+            byPosition.computeIfAbsent(file.location(), l -> new HashSet<>()).addAll(positions);
+          }
+        }
+        continue;
+      }
+      Map<String, DataFile> targets = new HashMap<>();
+      for (DataFile file : files) {
+        boolean hasVector =
+            deletesByLocation.values().stream()
+                .anyMatch(d -> file.location().equals(d.referencedDataFile()));
+        if (!hasVector && samePartition(delete, file) && sequence >= file.dataSequenceNumber()) {
+          targets.put(file.location(), file);
+        }
+      }
+      for (Map<Integer, Object> row :
+          targets.isEmpty() ? List.<Map<Integer, Object>>of() : t.rows.rows(delete.location())) {
+        DataFile file = targets.get((String) row.get(RowsInMemory.PATH));
+        long position = (Long) row.get(RowsInMemory.POS);
+        if (file == null) {
+          elsewhere++;
+        } else if (position < 0 || position >= file.recordCount()) {
+          beyond++;
+        } else if (!byPosition
+            .computeIfAbsent(file.location(), l -> new HashSet<>())
+            .add(position)) {
+          repeated++;
+        }
+      }
+    }
+    for (Map.Entry<String, DeleteFile> entry : deletesByLocation.entrySet()) {
+      DeleteFile delete = entry.getValue();
+      if (delete.content() != FileContent.EQUALITY_DELETES) {
+        continue;
+      }
+      boolean global = t.table.specs().get(delete.specId()).isUnpartitioned();
+      List<DataFile> reached =
+          files.stream()
+              .filter(file -> global || samePartition(delete, file))
+              .filter(file -> file.dataSequenceNumber() < sequences.get(entry.getKey()))
+              .toList();
+      if (reached.isEmpty()) {
+        continue;
+      }
+      for (Map<Integer, Object> deleted : t.rows.rows(delete.location())) {
+        Map<Integer, Object> wanted = key(deleted, delete.equalityFieldIds());
+        boolean matched = false;
+        for (DataFile file : reached) {
+          List<Map<Integer, Object>> rows = t.rows.rows(file.location());
+          Set<Long> gone = byPosition.getOrDefault(file.location(), Set.of());
+          for (int row = 0; row < rows.size(); row++) {
+            matched |=
+                !gone.contains((long) row)
+                    && key(rows.get(row), delete.equalityFieldIds()).equals(wanted);
+          }
+        }
+        Object scope =
+            global ? "global" : delete.specId() + "/" + delete.partition().get(0, Object.class);
+        boolean isNull = !global && delete.partition().get(0, Object.class) == null;
+        keys.merge(Arrays.asList(scope, isNull, wanted), matched, Boolean::logicalOr);
+      }
+    }
+    return new GroupDeletes.Unmatched(
+        elsewhere,
+        beyond,
+        repeated,
+        vectorBeyond,
+        keys.values().stream().filter(matched -> !matched).count());
   }
 
   private boolean equalityMatches(

@@ -37,7 +37,7 @@ final class TableInMemory implements AutoCloseable {
   static final DeleteLimits NO_LIMIT = new DeleteLimits(Long.MAX_VALUE);
 
   private final InMemoryCatalog catalog = new InMemoryCatalog();
-  private final ExecutorService threads = Executors.newFixedThreadPool(3);
+  final ExecutorService threads = Executors.newFixedThreadPool(3);
   final Table table;
   final RowsInMemory rows = new RowsInMemory();
   private int fileCount;
@@ -85,6 +85,27 @@ final class TableInMemory implements AutoCloseable {
       builder.withPartition(partition);
     }
     return builder.build();
+  }
+
+  /** A data file of which only the metadata is here. */
+  DataFile dataOfRows(PartitionSpec spec, long rows) {
+    return DataFiles.builder(spec)
+        .withPath("memory://t/data-" + fileCount++ + ".parquet")
+        .withFormat(FileFormat.PARQUET)
+        .withFileSizeInBytes(1000)
+        .withRecordCount(rows)
+        .build();
+  }
+
+  /** An equality delete file of which only the metadata is here. */
+  DeleteFile equalityOfRows(PartitionSpec spec, int[] ids, long rows) {
+    return FileMetadata.deleteFileBuilder(spec)
+        .ofEqualityDeletes(ids)
+        .withPath("memory://t/eq-" + fileCount++ + ".parquet")
+        .withFormat(FileFormat.PARQUET)
+        .withFileSizeInBytes(100)
+        .withRecordCount(rows)
+        .build();
   }
 
   @SafeVarargs

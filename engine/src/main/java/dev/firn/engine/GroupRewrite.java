@@ -15,7 +15,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.Future;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.DataFile;
@@ -67,17 +66,19 @@ final class GroupRewrite {
     List<FileScanTask> tasks = group.fileScanTasks();
     DeleteLimits limits =
         new DeleteLimits(run.memory().keyIndexBytes() / Math.max(1, run.groupsAtOnce()));
-    Map<String, DeletedRows> deleted;
-    try (GroupDeletes deletes =
-        GroupDeletes.open(
+    GroupDeletes deletes =
+        GroupDeletes.resolve(
             run.pin().specs(),
             run.pin().schema(),
             run.pin().table().schemas().values(),
             tasks,
             run.deletes(),
             run.reader(),
-            limits)) {
-      deleted = resolve(deletes, tasks);
+            limits,
+            run.fetchers());
+    Map<String, DeletedRows> deleted = new HashMap<>();
+    for (FileScanTask task : tasks) {
+      deleted.put(task.file().location(), deletes.deletedRows(task));
     }
     long rowsRead = 0;
     long rowsDeleted = 0;
@@ -106,25 +107,6 @@ final class GroupRewrite {
         rowsDeleted,
         rowsWritten,
         written.stream().mapToLong(DataFile::fileSizeInBytes).sum());
-  }
-
-  /** Deleted rows by data file location; files are resolved side by side. */
-  private Map<String, DeletedRows> resolve(GroupDeletes deletes, List<FileScanTask> tasks)
-      throws IOException {
-    Map<String, Future<DeletedRows>> futures = new HashMap<>();
-    for (FileScanTask task : tasks) {
-      futures.put(task.file().location(), run.fetchers().submit(() -> deletes.deletedRows(task)));
-    }
-    Map<String, DeletedRows> resolved = new HashMap<>();
-    try {
-      for (Map.Entry<String, Future<DeletedRows>> entry : futures.entrySet()) {
-        resolved.put(entry.getKey(), Results.of(entry.getValue()));
-      }
-      return resolved;
-    } finally {
-      // After a failure the others end before the key index that they probe is closed.
-      Results.settle(futures.values());
-    }
   }
 
   private List<DataFile> move(
