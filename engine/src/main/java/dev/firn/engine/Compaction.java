@@ -376,6 +376,7 @@ public final class Compaction {
                   encoders,
                   band,
                   groupsAtOnce,
+                  scratch,
                   listener));
       try {
         return rewriteAndCommit(pin, groups, rewrite, workers, last);

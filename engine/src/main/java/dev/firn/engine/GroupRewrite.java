@@ -16,13 +16,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.BigIntVector;
+import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
 import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.types.Types;
 import org.apache.iceberg.util.SortOrderUtil;
 import org.apache.iceberg.util.StructLikeMap;
 import org.jspecify.annotations.Nullable;
@@ -44,8 +50,10 @@ final class GroupRewrite {
    *
    * @param rowsRead all rows of the inputs, deleted or not
    * @param bytesWritten sizes of the output files
+   * @param origins where each row of the outputs came from; the taker closes it
    */
-  record Result(long rowsRead, long rowsDeleted, long rowsWritten, long bytesWritten) {}
+  record Result(
+      long rowsRead, long rowsDeleted, long rowsWritten, long bytesWritten, RowOrigins origins) {}
 
   private final RunContext run;
 
@@ -86,7 +94,30 @@ final class GroupRewrite {
       rowsRead += task.file().recordCount();
       rowsDeleted += deletedOf(task.file(), deleted).count();
     }
-    List<DataFile> written = move(group, tasks, deleted, memory);
+    RowOrigins origins = origins(group);
+    try {
+      return result(
+          group, rowsRead, rowsDeleted, move(group, tasks, deleted, origins, memory), origins);
+    } catch (Throwable failure) {
+      origins.close();
+      throw failure;
+    }
+  }
+
+  private RowOrigins origins(RewriteFileGroup group) {
+    boolean needed =
+        run.pin().formatVersion() >= 2 && group.fileScanTasks().size() <= RowOrigins.INPUTS_MAX;
+    return needed
+        ? new RowOrigins(run.scratch(), "origins-" + group.info().globalIndex())
+        : RowOrigins.none();
+  }
+
+  private Result result(
+      RewriteFileGroup group,
+      long rowsRead,
+      long rowsDeleted,
+      List<DataFile> written,
+      RowOrigins origins) {
     long rowsWritten = written.stream().mapToLong(DataFile::recordCount).sum();
     if (rowsRead - rowsDeleted != rowsWritten) {
       discard(written);
@@ -106,13 +137,15 @@ final class GroupRewrite {
         rowsRead,
         rowsDeleted,
         rowsWritten,
-        written.stream().mapToLong(DataFile::fileSizeInBytes).sum());
+        written.stream().mapToLong(DataFile::fileSizeInBytes).sum(),
+        origins);
   }
 
   private List<DataFile> move(
       RewriteFileGroup group,
       List<FileScanTask> tasks,
       Map<String, DeletedRows> deleted,
+      RowOrigins origins,
       BufferAllocator memory)
       throws IOException {
     PartitionSpec spec = run.pin().spec(group.outputSpecId());
@@ -128,15 +161,23 @@ final class GroupRewrite {
             SortKeys.of(
                 run.pin().columns(),
                 SortOrderUtil.buildSortOrder(run.pin().schema(), spec, SortOrder.unsorted()));
-        written.addAll(sort(group, tasks, deleted, spec, null, order, partitions, memory));
+        written.addAll(sort(group, tasks, deleted, origins, spec, null, order, partitions, memory));
       } else {
         for (Map.Entry<StructLike, List<FileScanTask>> part : byPartition(spec, tasks)) {
           SortOrder order = run.pin().order();
           written.addAll(
               order == null
-                  ? binPack(group, part.getValue(), deleted, spec, part.getKey(), memory)
+                  ? binPack(group, part.getValue(), deleted, origins, spec, part.getKey(), memory)
                   : sort(
-                      group, part.getValue(), deleted, spec, part.getKey(), order, null, memory));
+                      group,
+                      part.getValue(),
+                      deleted,
+                      origins,
+                      spec,
+                      part.getKey(),
+                      order,
+                      null,
+                      memory));
         }
       }
       return written;
@@ -168,13 +209,14 @@ final class GroupRewrite {
       RewriteFileGroup group,
       List<FileScanTask> tasks,
       Map<String, DeletedRows> deleted,
+      RowOrigins origins,
       PartitionSpec spec,
       StructLike partition,
       BufferAllocator memory)
       throws IOException {
-    try (DataFileOutput output = output(group, spec, liveRows(tasks, deleted), 0)) {
+    try (TrackedOutput output = output(group, spec, liveRows(tasks, deleted), 0, origins)) {
       output.partition(partition);
-      forEachBatch(tasks, deleted, memory, output::append);
+      forEachBatch(group, tasks, deleted, memory, output::append);
       return output.finish();
     }
   }
@@ -188,6 +230,7 @@ final class GroupRewrite {
       RewriteFileGroup group,
       List<FileScanTask> tasks,
       Map<String, DeletedRows> deleted,
+      RowOrigins origins,
       PartitionSpec spec,
       @Nullable StructLike partition,
       SortOrder order,
@@ -197,26 +240,82 @@ final class GroupRewrite {
     long limit = run.memory().sortBytes() / Math.max(1, run.groupsAtOnce());
     long rows = liveRows(tasks, deleted);
     int sortOrderId = run.pin().order() == null ? 0 : run.pin().sortOrderId();
-    try (RowSorter sorter = RowSorter.inMemory(run.pin().columns(), order, memory, limit)) {
+    boolean tracked = !origins.lost();
+    Schema columns = tracked ? withOrigin(run.pin().columns()) : run.pin().columns();
+    try (RowSorter sorter = RowSorter.inMemory(columns, order, memory, limit)) {
       sorter.expectRows(rows);
-      forEachBatch(tasks, deleted, memory, sorter::add);
+      forEachBatch(
+          group,
+          tasks,
+          deleted,
+          memory,
+          tracked
+              ? (batch, live, liveRows, from) ->
+                  addWithOrigin(sorter, batch, live, liveRows, from, memory)
+              : (batch, live, liveRows, from) -> sorter.add(batch, live, liveRows));
       long expectedRows = partition == null ? -1 : rows;
-      try (DataFileOutput output = output(group, spec, expectedRows, sortOrderId)) {
-        if (partitions == null) {
-          output.partition(Objects.requireNonNull(partition));
-          long[] live = new long[LiveRows.words(BATCH_ROWS)];
-          sorter.drain(
-              BATCH_ROWS,
-              batch -> {
-                LiveRows.setAll(live, batch.getRowCount());
-                output.append(batch, live, batch.getRowCount());
-              });
-        } else {
-          PartitionCuts cuts = new PartitionCuts(run.pin().schema(), spec, partitions, output);
-          sorter.drain(BATCH_ROWS, cuts::append);
-        }
+      try (TrackedOutput output = output(group, spec, expectedRows, sortOrderId, origins)) {
+        SortedRows sink = sink(output, spec, partition, partitions);
+        sorter.drain(
+            BATCH_ROWS,
+            batch -> {
+              if (tracked) {
+                List<FieldVector> vectors = batch.getFieldVectors();
+                BigIntVector each = (BigIntVector) vectors.get(vectors.size() - 1);
+                sink.accept(BatchOrigins.withoutLast(batch), BatchOrigins.each(each));
+              } else {
+                sink.accept(batch, BatchOrigins.neighbours(0, 0));
+              }
+            });
         return output.finish();
       }
+    }
+  }
+
+  /** Takes rows in their order, with their origins. */
+  @FunctionalInterface
+  private interface SortedRows {
+    void accept(VectorSchemaRoot batch, BatchOrigins origins) throws IOException;
+  }
+
+  private SortedRows sink(
+      TrackedOutput output,
+      PartitionSpec spec,
+      @Nullable StructLike partition,
+      @Nullable SortKeys partitions) {
+    if (partitions != null) {
+      return new PartitionCuts(run.pin().schema(), spec, partitions, output)::append;
+    }
+    output.partition(Objects.requireNonNull(partition));
+    long[] live = new long[LiveRows.words(BATCH_ROWS)];
+    return (batch, origins) -> {
+      LiveRows.setAll(live, batch.getRowCount());
+      output.append(batch, live, batch.getRowCount(), origins);
+    };
+  }
+
+  /** The columns and, last, each row's origin: it is sorted along and not written. */
+  private static Schema withOrigin(Schema columns) {
+    List<Types.NestedField> fields = new ArrayList<>(columns.columns());
+    fields.add(MetadataColumns.ROW_POSITION);
+    return new Schema(fields);
+  }
+
+  private static void addWithOrigin(
+      RowSorter sorter,
+      VectorSchemaRoot batch,
+      long[] live,
+      int liveRows,
+      BatchOrigins from,
+      BufferAllocator memory) {
+    int rows = batch.getRowCount();
+    String name = String.valueOf(MetadataColumns.ROW_POSITION.fieldId());
+    try (BigIntVector origins = from.vector(name, rows, memory)) {
+      List<FieldVector> vectors = new ArrayList<>(batch.getFieldVectors());
+      vectors.add(origins);
+      List<Field> fields = new ArrayList<>(batch.getSchema().getFields());
+      fields.add(origins.getField());
+      sorter.add(new VectorSchemaRoot(fields, vectors, rows), live, liveRows);
     }
   }
 
@@ -228,30 +327,47 @@ final class GroupRewrite {
     return rows;
   }
 
-  private DataFileOutput output(
-      RewriteFileGroup group, PartitionSpec spec, long expectedRows, int sortOrderId) {
+  private TrackedOutput output(
+      RewriteFileGroup group,
+      PartitionSpec spec,
+      long expectedRows,
+      int sortOrderId,
+      RowOrigins origins) {
     ExplainingPlanner.OutputBand band = run.band();
-    return DataFileOutput.create(
-        run.pin().table(),
-        run.pin().columns(),
-        new DataFileOutput.Options(
-            spec,
-            sortOrderId,
-            new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
-            expectedRows,
-            run.operationId(),
-            group.info().globalIndex()),
-        run.encoders(),
-        run.settings().threads());
+    DataFileOutput output =
+        DataFileOutput.create(
+            run.pin().table(),
+            run.pin().columns(),
+            new DataFileOutput.Options(
+                spec,
+                sortOrderId,
+                new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
+                expectedRows,
+                run.operationId(),
+                group.info().globalIndex()),
+            run.encoders(),
+            run.settings().threads());
+    return new TrackedOutput(output, origins);
   }
 
   /** Takes the live rows of a batch. */
   @FunctionalInterface
   private interface LiveBatches {
-    void accept(VectorSchemaRoot batch, long[] live, int liveRows) throws IOException;
+    void accept(VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins origins)
+        throws IOException;
+  }
+
+  /** The ordinal of each input in the group, which origins are told by. */
+  static Map<String, Integer> ordinals(RewriteFileGroup group) {
+    Map<String, Integer> ordinals = new HashMap<>();
+    for (FileScanTask task : group.fileScanTasks()) {
+      ordinals.putIfAbsent(task.file().location(), ordinals.size());
+    }
+    return ordinals;
   }
 
   private void forEachBatch(
+      RewriteFileGroup group,
       List<FileScanTask> tasks,
       Map<String, DeletedRows> deleted,
       BufferAllocator memory,
@@ -259,6 +375,7 @@ final class GroupRewrite {
       throws IOException {
     long[] live = new long[LiveRows.words(BATCH_ROWS)];
     Map<String, Long> moved = new HashMap<>();
+    Map<String, Integer> ordinals = ordinals(group);
     try (RowGroupFeed feed =
         new RowGroupFeed(
             run.reader(),
@@ -268,6 +385,7 @@ final class GroupRewrite {
             run.fetchers())) {
       for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
         long movedOfPiece = 0;
+        int input = Objects.requireNonNull(ordinals.get(piece.task().file().location()));
         try (RowBatches rows = piece.view().read(memory)) {
           while (rows.next()) {
             VectorSchemaRoot batch = rows.batch();
@@ -278,7 +396,8 @@ final class GroupRewrite {
             LiveRows.setAll(live, count);
             int liveRows = count - piece.deleted().clearDeleted(rows.firstPosition(), count, live);
             if (liveRows > 0) {
-              batches.accept(batch, live, liveRows);
+              batches.accept(
+                  batch, live, liveRows, BatchOrigins.neighbours(input, rows.firstPosition()));
               movedOfPiece += liveRows;
             }
           }

@@ -1,6 +1,5 @@
 package dev.firn.engine;
 
-import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.sort.SortKeys;
 import java.io.IOException;
 import java.util.Arrays;
@@ -16,19 +15,19 @@ import org.apache.iceberg.Schema;
 final class PartitionCuts {
   private final Schema schema;
   private final SortKeys partitions;
-  private final DataFileOutput output;
+  private final TrackedOutput output;
   private final PartitionKey partition;
   private byte[] lastKey = {};
   private boolean first = true;
 
-  PartitionCuts(Schema schema, PartitionSpec spec, SortKeys partitions, DataFileOutput output) {
+  PartitionCuts(Schema schema, PartitionSpec spec, SortKeys partitions, TrackedOutput output) {
     this.schema = schema;
     this.partitions = partitions;
     this.output = output;
     this.partition = new PartitionKey(spec, schema);
   }
 
-  void append(VectorSchemaRoot batch) throws IOException {
+  void append(VectorSchemaRoot batch, BatchOrigins origins) throws IOException {
     int rows = batch.getRowCount();
     PartitionRow row = new PartitionRow(schema, batch);
     long[] live = new long[LiveRows.words(rows)];
@@ -44,7 +43,7 @@ final class PartitionCuts {
       }
       Arrays.fill(live, 0L);
       LiveRows.setRange(live, start, end);
-      output.append(batch, live, end - start);
+      output.append(batch, live, end - start, origins);
       start = end;
     }
   }

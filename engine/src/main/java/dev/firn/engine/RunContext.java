@@ -1,6 +1,7 @@
 package dev.firn.engine;
 
 import dev.firn.engine.parquet.TableReader;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.function.Function;
@@ -20,6 +21,7 @@ import org.apache.iceberg.FileScanTask;
  * @param encoders threads that encode and compress columns
  * @param band the sizes that output files are to have
  * @param groupsAtOnce groups in work at once: each has this share of the memory
+ * @param scratch the round's own directory for what does not fit into memory
  */
 record RunContext(
     Pin pin,
@@ -33,4 +35,5 @@ record RunContext(
     ExecutorService encoders,
     ExplainingPlanner.OutputBand band,
     int groupsAtOnce,
+    Path scratch,
     CompactionListener listener) {}
