@@ -1,5 +1,6 @@
 package dev.firn.commit;
 
+import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -8,6 +9,8 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
@@ -15,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.HasTableOperations;
 import org.apache.iceberg.RewriteFiles;
 import org.apache.iceberg.Snapshot;
@@ -55,6 +59,9 @@ public final class CommitCoordinator {
   /** The summary key that names the commit, the same on every attempt of one batch. */
   public static final String COMMIT_ID = "firn.commit-id";
 
+  /** Against a writer that is faster than a commit takes, carrying over could go on for ever. */
+  private static final int CARRY_OVERS_MAX = 20;
+
   private static final long LOOK_WAIT_MILLIS_MIN = 100;
   private static final long LOOK_WAIT_MILLIS_MAX = 10_000;
 
@@ -64,6 +71,7 @@ public final class CommitCoordinator {
   private final CommitProbe probe;
   private final BaseTable probedTable;
   private final CommitGuard guard;
+  private final CarryOver carryOver;
 
   /* Held for the length of a commit; `this` is held only to look at or change the fields below. */
   private final ReentrantLock commits = new ReentrantLock();
@@ -74,13 +82,20 @@ public final class CommitCoordinator {
   private boolean finished;
   private int failedCommits;
 
+  /** A committer for one run that carries nothing over: new deletes are conflicts. */
+  public CommitCoordinator(Table table, CommitBase base, CommitSettings settings) {
+    this(table, base, settings, CarryOver.NONE);
+  }
+
   /**
    * A committer for one run.
    *
+   * @param carryOver moves position deletes that landed on inputs meanwhile onto outputs
    * @throws IllegalArgumentException if the table does not give access to its operations, as
    *     metadata tables and serialised tables do not
    */
-  public CommitCoordinator(Table table, CommitBase base, CommitSettings settings) {
+  public CommitCoordinator(
+      Table table, CommitBase base, CommitSettings settings, CarryOver carryOver) {
     if (!(table instanceof HasTableOperations operations)) {
       throw new IllegalArgumentException(
           "Cannot commit to " + table.name() + ": it is a read-only view of a table");
@@ -94,6 +109,7 @@ public final class CommitCoordinator {
             ? new BaseTable(probe, table.name(), baseTable.reporter())
             : new BaseTable(probe, table.name());
     this.guard = new CommitGuard(base, table.io());
+    this.carryOver = carryOver;
   }
 
   /**
@@ -246,28 +262,111 @@ public final class CommitCoordinator {
   /** Provably not in the table. */
   private record Refused(RuntimeException cause) implements Result {}
 
+  /**
+   * Position deletes of the inputs as they are on the outputs.
+   *
+   * @param snapshotId the snapshot whose deletes these are; later ones are new again
+   * @param sequenceNumber that snapshot's
+   */
+  private record Absorbed(CarryOver.Carried carried, long snapshotId, long sequenceNumber) {
+    List<String> locations() {
+      List<String> locations = new ArrayList<>();
+      carried.added().forEach(file -> locations.add(file.location()));
+      carried
+          .replacements()
+          .forEach(file -> file.remainder().ifPresent(rest -> locations.add(rest.location())));
+      return locations.stream().distinct().toList(); // vectors share a file
+    }
+  }
+
   private void settle(List<GroupFiles> batch, List<CommitOutcome> outcomes) {
-    Result result = commit(batch);
-    if (result instanceof Landed landed) {
-      LOG.info("Committed {} groups in snapshot {}", batch.size(), landed.snapshotId());
-      outcomes.add(new CommitOutcome.Committed(GroupFiles.groups(batch), landed.snapshotId()));
-    } else if (result instanceof InDoubt doubt) {
-      LOG.error(
-          "Cannot tell if {} groups were committed to {}; nothing is deleted",
-          batch.size(),
-          table.name(),
-          doubt.cause());
-      outcomes.add(new CommitOutcome.Unknown(GroupFiles.groups(batch), doubt.cause()));
-    } else if (result instanceof Refused refused) {
-      settleRefused(batch, refused.cause(), outcomes);
-    } else {
-      throw new IllegalStateException("Unknown result " + result);
+    @Nullable Absorbed absorbed = null;
+    for (int carryOvers = 0; ; carryOvers++) {
+      Result result = commit(batch, absorbed);
+      if (result instanceof Landed landed) {
+        LOG.info("Committed {} groups in snapshot {}", batch.size(), landed.snapshotId());
+        outcomes.add(
+            new CommitOutcome.Committed(
+                GroupFiles.groups(batch),
+                landed.snapshotId(),
+                absorbed == null ? 0 : absorbed.carried().rows()));
+        return;
+      } else if (result instanceof InDoubt doubt) {
+        LOG.error(
+            "Cannot tell if {} groups were committed to {}; nothing is deleted",
+            batch.size(),
+            table.name(),
+            doubt.cause());
+        outcomes.add(new CommitOutcome.Unknown(GroupFiles.groups(batch), doubt.cause()));
+        return;
+      } else if (result instanceof Refused refused) {
+        List<CommitGuard.Finding> findings = findings(batch, refused.cause(), absorbed);
+        boolean again =
+            carryOvers < CARRY_OVERS_MAX && canCarryOver(findings, refused.cause(), absorbed);
+        if (absorbed != null) {
+          delete(absorbed.locations());
+        }
+        absorbed = again ? carryOver(batch) : null;
+        if (absorbed == null) {
+          settleRefused(batch, refused.cause(), findings, outcomes);
+          return;
+        }
+      } else {
+        throw new IllegalStateException("Unknown result " + result);
+      }
+    }
+  }
+
+  /** Whether nothing but position deletes on inputs stands against committing the whole batch. */
+  private static boolean canCarryOver(
+      List<CommitGuard.Finding> findings, RuntimeException cause, @Nullable Absorbed absorbed) {
+    if (findings.isEmpty()) {
+      // a delete file that the carry-over replaces may have been replaced by someone else
+      return absorbed != null
+          && !absorbed.carried().replacements().isEmpty()
+          && kindOf(cause) == CommitOutcome.Kind.INPUT_GONE;
+    }
+    return findings.stream().allMatch(finding -> finding.cure() == CommitGuard.Cure.CARRY_OVER);
+  }
+
+  /** Carries the position deletes over that are in force on the inputs now; null if it cannot. */
+  private @Nullable Absorbed carryOver(List<GroupFiles> batch) {
+    try {
+      TableMetadata metadata = probe.refresh();
+      SnapshotRef ref = metadata.ref(base.branch());
+      if (ref == null) {
+        return null;
+      }
+      Snapshot parent = metadata.snapshot(ref.snapshotId());
+      List<CarryOver.NewDeletes> deletes = new ArrayList<>();
+      for (GroupFiles group : batch) {
+        Map<String, List<DeleteFile>> byInput = guard.positionDeletes(group, parent, metadata);
+        if (!byInput.isEmpty()) {
+          deletes.add(new CarryOver.NewDeletes(group.group(), byInput));
+        }
+      }
+      Optional<CarryOver.Carried> carried = carryOver.carry(deletes, metadata.formatVersion());
+      if (carried.isEmpty()) {
+        return null;
+      }
+      LOG.info(
+          "Carried {} deleted rows of {} groups over to their outputs, as of snapshot {} of {}",
+          carried.get().rows(),
+          deletes.size(),
+          parent.snapshotId(),
+          table.name());
+      return new Absorbed(carried.get(), parent.snapshotId(), parent.sequenceNumber());
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("Cannot carry new deletes over to outputs; their groups are redone", e);
+      return null;
     }
   }
 
   private void settleRefused(
-      List<GroupFiles> batch, RuntimeException cause, List<CommitOutcome> outcomes) {
-    List<CommitGuard.Finding> findings = findings(batch, cause);
+      List<GroupFiles> batch,
+      RuntimeException cause,
+      List<CommitGuard.Finding> findings,
+      List<CommitOutcome> outcomes) {
     if (!settings.partialProgress()) {
       CommitOutcome.Kind kind = findings.isEmpty() ? kindOf(cause) : findings.get(0).kind();
       String message = findings.isEmpty() ? messageOf(cause) : findings.get(0).message();
@@ -275,14 +374,20 @@ public final class CommitCoordinator {
       return;
     }
 
+    // what could be carried over or apart is, once the others are out of the way
+    boolean others =
+        findings.stream().anyMatch(finding -> finding.cure() != CommitGuard.Cure.CARRY_OVER);
+    List<CommitGuard.Finding> standing =
+        findings.stream()
+            .filter(
+                finding ->
+                    finding.cure() == CommitGuard.Cure.NONE
+                        || (!others && finding.cure() == CommitGuard.Cure.CARRY_OVER))
+            .toList();
     List<GroupFiles> rest = new ArrayList<>(batch);
-    for (CommitGuard.Finding finding : findings) {
-      if (!finding.splitHelps()) {
-        rest.remove(finding.group());
-      }
-    }
-    if (rest.size() < batch.size()) {
-      rejectEach(findings, cause, outcomes);
+    standing.forEach(finding -> rest.remove(finding.group()));
+    if (!standing.isEmpty()) {
+      rejectEach(standing, cause, outcomes);
       if (!rest.isEmpty()) {
         settle(rest, outcomes);
       }
@@ -304,7 +409,6 @@ public final class CommitCoordinator {
       List<CommitGuard.Finding> findings, RuntimeException cause, List<CommitOutcome> outcomes) {
     // what is true of all of them (history, upgrade) is said once
     List<CommitGuard.Finding> left = new ArrayList<>(findings);
-    left.removeIf(CommitGuard.Finding::splitHelps);
     while (!left.isEmpty()) {
       CommitGuard.Finding first = left.get(0);
       List<GroupFiles> alike = new ArrayList<>();
@@ -341,7 +445,8 @@ public final class CommitCoordinator {
   }
 
   /** Which groups are to blame for a refusal, as far as the table's state tells; maybe none. */
-  private List<CommitGuard.Finding> findings(List<GroupFiles> batch, RuntimeException cause) {
+  private List<CommitGuard.Finding> findings(
+      List<GroupFiles> batch, RuntimeException cause, @Nullable Absorbed absorbed) {
     if (cause instanceof GuardConflictException conflict) {
       return conflict.findings();
     }
@@ -354,8 +459,11 @@ public final class CommitCoordinator {
       }
       Iterable<Snapshot> ancestry = ancestry(metadata);
       findings =
-          new ArrayList<>(guard.inspect(ancestry, metadata, batch, startingSequenceNumber(batch)));
-      findings.removeIf(CommitGuard.Finding::splitHelps); // not what Iceberg refused
+          new ArrayList<>(
+              guard.inspect(
+                  ancestry, metadata, batch, startingSequenceNumber(batch), upTo(absorbed)));
+      findings.removeIf(
+          finding -> finding.cure() == CommitGuard.Cure.SPLIT); // not what Iceberg refused
       List<Snapshot> window = guard.window(ancestry, metadata);
       if (window != null) {
         addInputsGone(batch, window, findings);
@@ -384,7 +492,8 @@ public final class CommitCoordinator {
               new CommitGuard.Finding(
                   group,
                   CommitOutcome.Kind.INPUT_GONE,
-                  "its input " + input + " was removed or rewritten after planning (C7)"));
+                  "its input " + input + " was removed or rewritten after planning (C7)",
+                  CommitGuard.Cure.NONE));
           break;
         }
       }
@@ -404,7 +513,8 @@ public final class CommitCoordinator {
             new CommitGuard.Finding(
                 group,
                 CommitOutcome.Kind.SPEC_GONE,
-                "partition specs " + specIds + " of its files were removed from the table (C8)"));
+                "partition specs " + specIds + " of its files were removed from the table (C8)",
+                CommitGuard.Cure.NONE));
       }
     }
     return findings;
@@ -441,8 +551,12 @@ public final class CommitCoordinator {
         && batch.stream().allMatch(GroupFiles::keepsPartition);
   }
 
+  private static long upTo(@Nullable Absorbed absorbed) {
+    return absorbed == null ? 0 : absorbed.sequenceNumber();
+  }
+
   /** Commits the batch, again as long as only races are lost. */
-  private Result commit(List<GroupFiles> batch) {
+  private Result commit(List<GroupFiles> batch, @Nullable Absorbed absorbed) {
     String commitId = UUID.randomUUID().toString();
     probe.reset();
     for (int attempt = 1; ; attempt++) {
@@ -453,7 +567,7 @@ public final class CommitCoordinator {
         if (!specsGone.isEmpty()) {
           throw new GuardConflictException(specsGone);
         }
-        rewrite(batch, commitId, leftovers).commit();
+        rewrite(batch, absorbed, commitId, leftovers).commit();
         Result result = landed(commitId);
         delete(leftovers);
         return result;
@@ -481,10 +595,16 @@ public final class CommitCoordinator {
    * @param leftovers gets the manifests that Iceberg would delete. After a refusal those are all it
    *     wrote; if the refused commit had landed, the branch would be unreadable without them.
    */
-  private RewriteFiles rewrite(List<GroupFiles> batch, String commitId, List<String> leftovers) {
+  private RewriteFiles rewrite(
+      List<GroupFiles> batch,
+      @Nullable Absorbed absorbed,
+      String commitId,
+      List<String> leftovers) {
     boolean startingSequenceNumber = startingSequenceNumber(batch);
+    // what landed before is absorbed or none of the batch's, which the guard sees to
+    long validateFrom = absorbed == null ? base.snapshotId() : absorbed.snapshotId();
     RewriteFiles rewrite =
-        probedTable.newRewrite().validateFromSnapshot(base.snapshotId()).toBranch(base.branch());
+        probedTable.newRewrite().validateFromSnapshot(validateFrom).toBranch(base.branch());
     if (startingSequenceNumber) {
       rewrite.dataSequenceNumber(base.sequenceNumber());
     }
@@ -492,6 +612,9 @@ public final class CommitCoordinator {
     for (GroupFiles group : batch) {
       group.inputs().values().forEach(rewrite::deleteFile);
       group.outputs().forEach(rewrite::addFile);
+    }
+    if (absorbed != null) {
+      addCarried(rewrite, absorbed.carried());
     }
     settings.snapshotProperties().forEach(rewrite::set);
     rewrite.set(RUN_ID, settings.runId());
@@ -504,13 +627,26 @@ public final class CommitCoordinator {
             throw new ValidationException("Commit %s has landed before", commitId);
           }
           List<CommitGuard.Finding> findings =
-              guard.inspect(ancestry, probe.refreshed(), batch, startingSequenceNumber);
+              guard.inspect(
+                  ancestry, probe.refreshed(), batch, startingSequenceNumber, upTo(absorbed));
           if (!findings.isEmpty()) {
             throw new GuardConflictException(findings);
           }
           return true;
         });
     return rewrite;
+  }
+
+  private static void addCarried(RewriteFiles rewrite, CarryOver.Carried carried) {
+    carried.added().forEach(rewrite::addFile);
+    for (CarryOver.Replacement replacement : carried.replacements()) {
+      DeleteFile removed = replacement.removed();
+      rewrite.deleteFile(removed);
+      replacement
+          .remainder()
+          .ifPresent(
+              rest -> rewrite.addFile(rest, Objects.requireNonNull(removed.dataSequenceNumber())));
+    }
   }
 
   private Result landed(String commitId) {

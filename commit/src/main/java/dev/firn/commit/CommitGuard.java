@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataOperations;
 import org.apache.iceberg.DeleteFile;
@@ -44,10 +45,15 @@ final class CommitGuard {
   }
 
   /** Something that stands against committing a group. */
-  record Finding(GroupFiles group, CommitOutcome.Kind kind, String message, boolean splitHelps) {
-    Finding(GroupFiles group, CommitOutcome.Kind kind, String message) {
-      this(group, kind, message, false);
-    }
+  record Finding(GroupFiles group, CommitOutcome.Kind kind, String message, Cure cure) {}
+
+  /** What may be done about a finding, other than to plan the group anew. */
+  enum Cure {
+    NONE,
+    /** To commit a part of the batch at a time. */
+    SPLIT,
+    /** To carry the position deletes over that landed on the group's inputs. */
+    CARRY_OVER
   }
 
   /**
@@ -56,13 +62,15 @@ final class CommitGuard {
    * @param ancestry the parent of the commit and its ancestors, newest first; empty if none
    * @param metadata the metadata that the commit is based on
    * @param startingSequenceNumber whether the outputs get the planned snapshot's sequence number
+   * @param absorbed position deletes up to this sequence number are in force on the outputs too
    * @return at most one finding per group, empty if the batch may be committed
    */
   List<Finding> inspect(
       Iterable<Snapshot> ancestry,
       TableMetadata metadata,
       List<GroupFiles> batch,
-      boolean startingSequenceNumber) {
+      boolean startingSequenceNumber,
+      long absorbed) {
     if (base.formatVersion() < 3 && metadata.formatVersion() >= 3) {
       return forAll(
           batch,
@@ -95,7 +103,7 @@ final class CommitGuard {
     List<Finding> findings = new ArrayList<>();
     Map<GroupFiles, List<AddedDelete>> atRisk = new HashMap<>();
     for (GroupFiles group : batch) {
-      Finding finding = inspect(group, added, startingSequenceNumber, atRisk);
+      Finding finding = inspect(group, added, startingSequenceNumber, absorbed, atRisk);
       if (finding != null) {
         findings.add(finding);
       }
@@ -131,9 +139,11 @@ final class CommitGuard {
       GroupFiles group,
       List<AddedDelete> added,
       boolean startingSequenceNumber,
+      long absorbed,
       Map<GroupFiles, List<AddedDelete>> atRisk) {
     List<AddedDelete> equality = new ArrayList<>();
     @Nullable AddedDelete replaced = null;
+    @Nullable AddedDelete positions = null;
     for (AddedDelete delete : added) {
       DataFile input = delete.inputOf(group);
       if (input == null) {
@@ -143,19 +153,50 @@ final class CommitGuard {
         if (delete.sequenceNumber > base.sequenceNumber()) {
           equality.add(delete);
         }
+      } else if (delete.addedAt <= absorbed) {
+        continue;
       } else if (delete.byReplace) {
         replaced = delete;
       } else {
-        return new Finding(
-            group,
-            CommitOutcome.Kind.NEW_DELETES,
-            "position deletes "
-                + delete.location
-                + " were added to its input "
-                + input.location()
-                + " after planning (C5)");
+        positions = delete;
       }
     }
+    Finding finding = inspectEquality(group, equality, startingSequenceNumber);
+    if (finding != null) {
+      return finding;
+    }
+    if (positions != null) {
+      return new Finding(
+          group,
+          CommitOutcome.Kind.NEW_DELETES,
+          "position deletes "
+              + positions.location
+              + " were added to its inputs after planning (C5)",
+          Cure.CARRY_OVER);
+    }
+    if (equality.isEmpty()) {
+      return null;
+    }
+    if (replaced != null) {
+      return new Finding(
+          group,
+          CommitOutcome.Kind.GUARD,
+          "a REPLACE snapshot added position deletes "
+              + replaced.location
+              + " to its inputs, which may hold what the equality deletes "
+              + equality.get(0).location
+              + " removed after planning (H4)",
+          Cure.CARRY_OVER);
+    }
+    if (!group.outputs().isEmpty()) {
+      atRisk.put(group, equality);
+    }
+    return null;
+  }
+
+  /** Equality deletes that would not delete from the outputs what they delete from the inputs. */
+  private @Nullable Finding inspectEquality(
+      GroupFiles group, List<AddedDelete> equality, boolean startingSequenceNumber) {
     if (equality.isEmpty()) {
       return null;
     }
@@ -167,17 +208,8 @@ final class CommitGuard {
           "equality deletes "
               + first.location
               + " were added to its inputs after planning and would not apply to outputs with a"
-              + " new sequence number or partition (C4, H2)");
-    }
-    if (replaced != null) {
-      return new Finding(
-          group,
-          CommitOutcome.Kind.GUARD,
-          "a REPLACE snapshot added position deletes "
-              + replaced.location
-              + " to its inputs, which may hold what the equality deletes "
-              + first.location
-              + " removed after planning (H4)");
+              + " new sequence number or partition (C4, H2)",
+          Cure.NONE);
     }
     for (AddedDelete delete : equality) {
       for (int id : delete.equalityIds) {
@@ -189,12 +221,10 @@ final class CommitGuard {
                   + delete.location
                   + " were added after planning and match on field "
                   + id
-                  + ", which the outputs do not have (D15)");
+                  + ", which the outputs do not have (D15)",
+              Cure.NONE);
         }
       }
-    }
-    if (!group.outputs().isEmpty()) {
-      atRisk.put(group, equality);
     }
     return null;
   }
@@ -232,7 +262,7 @@ final class CommitGuard {
                     + deletes.get(0).location
                     + " would stay, so Iceberg would drop them although they apply to the"
                     + " outputs (H1)",
-                batch.size() > 1));
+                batch.size() > 1 ? Cure.SPLIT : Cure.NONE));
       }
     }
     return findings;
@@ -240,23 +270,62 @@ final class CommitGuard {
 
   private Set<String> liveEqualityDeletes(Snapshot parent, TableMetadata metadata) {
     Set<String> locations = new HashSet<>();
+    forEachNewDelete(
+        parent,
+        metadata,
+        file -> {
+          if (file.content() == FileContent.EQUALITY_DELETES) {
+            locations.add(file.location());
+          }
+        });
+    return locations;
+  }
+
+  /**
+   * Live position delete files and deletion vectors that were added after planning, by the location
+   * of each input of the group that they apply to by scope and sequence number.
+   *
+   * @param parent the newest snapshot of the branch
+   */
+  Map<String, List<DeleteFile>> positionDeletes(
+      GroupFiles group, Snapshot parent, TableMetadata metadata) {
+    Map<String, List<DeleteFile>> byInput = new HashMap<>();
+    forEachNewDelete(
+        parent,
+        metadata,
+        file -> {
+          if (file.content() == FileContent.POSITION_DELETES
+              && Objects.requireNonNullElse(file.fileSequenceNumber(), Long.MAX_VALUE)
+                  > base.sequenceNumber()) {
+            AddedDelete delete = new AddedDelete(file, parent, metadata);
+            for (DataFile input : group.inputs().values()) {
+              if (delete.covers(input)) {
+                byInput
+                    .computeIfAbsent(input.location(), none -> new ArrayList<>())
+                    .add(file.copy());
+              }
+            }
+          }
+        });
+    return byInput;
+  }
+
+  /** Live delete files that may have been added after planning; each is valid during the call. */
+  private void forEachNewDelete(
+      Snapshot parent, TableMetadata metadata, Consumer<DeleteFile> files) {
     for (ManifestFile manifest : parent.deleteManifests(io)) {
       if (hasLiveFiles(manifest) && manifest.sequenceNumber() > base.sequenceNumber()) {
         try (ManifestReader<DeleteFile> reader =
                 ManifestFiles.readDeleteManifest(manifest, io, metadata.specsById());
-            CloseableIterator<DeleteFile> files = reader.iterator()) {
-          while (files.hasNext()) {
-            DeleteFile file = files.next();
-            if (file.content() == FileContent.EQUALITY_DELETES) {
-              locations.add(file.location());
-            }
+            CloseableIterator<DeleteFile> live = reader.iterator()) {
+          while (live.hasNext()) {
+            files.accept(live.next());
           }
         } catch (IOException e) {
           throw new UncheckedIOException("Cannot read delete manifest " + manifest.path(), e);
         }
       }
     }
-    return locations;
   }
 
   /**
@@ -330,13 +399,14 @@ final class CommitGuard {
 
   private static List<Finding> forAll(
       List<GroupFiles> batch, CommitOutcome.Kind kind, String message) {
-    return batch.stream().map(group -> new Finding(group, kind, message)).toList();
+    return batch.stream().map(group -> new Finding(group, kind, message, Cure.NONE)).toList();
   }
 
   /** A delete file that a snapshot of the window added, without its statistics. */
   private static final class AddedDelete {
     final String location;
     final long sequenceNumber;
+    final long addedAt; // the sequence number of the snapshot that added it
     final boolean byReplace;
     final boolean isEquality;
     final List<Integer> equalityIds; // empty for position deletes
@@ -345,6 +415,7 @@ final class CommitGuard {
 
     private AddedDelete(DeleteFile file, Snapshot snapshot, TableMetadata metadata) {
       this.location = file.location();
+      this.addedAt = snapshot.sequenceNumber();
       this.sequenceNumber =
           Objects.requireNonNullElse(file.dataSequenceNumber(), snapshot.sequenceNumber());
       this.byReplace = DataOperations.REPLACE.equals(snapshot.operation());
@@ -370,6 +441,15 @@ final class CommitGuard {
         }
       }
       return null;
+    }
+
+    /** Whether this applies to an input by scope and sequence. */
+    boolean covers(DataFile input) {
+      boolean inScope =
+          referencedFile != null
+              ? referencedFile.equals(input.location())
+              : partition == null || partition.equals(GroupFiles.Partition.of(input));
+      return inScope && applies(input);
     }
 
     private @Nullable DataFile orNull(@Nullable DataFile input) {

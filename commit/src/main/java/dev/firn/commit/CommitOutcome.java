@@ -18,8 +18,11 @@ public sealed interface CommitOutcome
    *
    * @param groups what was committed together
    * @param snapshotId the snapshot that holds them, found by this commit's own marker
+   * @param rowsCarriedOver rows of the outputs that are deleted by delete files of the same commit,
+   *     because they were deleted from the inputs after planning
    */
-  record Committed(List<RewriteFileGroup> groups, long snapshotId) implements CommitOutcome {
+  record Committed(List<RewriteFileGroup> groups, long snapshotId, long rowsCarriedOver)
+      implements CommitOutcome {
     public Committed {
       groups = List.copyOf(groups);
     }
