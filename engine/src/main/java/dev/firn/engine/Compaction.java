@@ -6,6 +6,7 @@ import dev.firn.commit.CommitOutcome;
 import dev.firn.commit.CommitSettings;
 import dev.firn.commit.DanglingDeletes;
 import dev.firn.commit.LineageBase;
+import dev.firn.deletes.DeleteLimits;
 import dev.firn.engine.CompactionReport.FailureKind;
 import dev.firn.engine.parquet.CorruptFileException;
 import dev.firn.engine.parquet.TableReader;
@@ -102,6 +103,7 @@ public final class Compaction {
   private long deleteFilesRemoved;
   private long rowsRead;
   private long rowsDeleted;
+  private long rowsCarriedOver;
   private long rowsWritten;
   private long bytesRead;
   private long bytesWritten;
@@ -379,7 +381,9 @@ public final class Compaction {
                   scratch,
                   listener));
       try {
-        return rewriteAndCommit(pin, groups, rewrite, workers, last);
+        OutputDeletes outputDeletes =
+            new OutputDeletes(pin, operationId, reader, new DeleteLimits(memory.keyIndexBytes()));
+        return rewriteAndCommit(pin, groups, rewrite, outputDeletes, workers, last);
       } finally {
         stop(workers);
         stop(fetchers);
@@ -415,9 +419,10 @@ public final class Compaction {
       Pin pin,
       List<RewriteFileGroup> groups,
       GroupRewrite rewrite,
+      OutputDeletes outputDeletes,
       ExecutorService workers,
       boolean last) {
-    CommitCoordinator coordinator = coordinator(pin, groups.size());
+    CommitCoordinator coordinator = coordinator(pin, groups.size(), outputDeletes);
     CompletionService<Done> completions = new ExecutorCompletionService<>(workers);
     Map<Future<Done>, RewriteFileGroup> pending = new HashMap<>();
     Map<Integer, GroupRewrite.Result> results = new HashMap<>();
@@ -442,6 +447,7 @@ public final class Compaction {
       try {
         Done done = Results.of(future);
         results.put(group.info().globalIndex(), done.result());
+        outputDeletes.know(group, done.result().origins());
         if (givenUp.get()) {
           held.add(group);
         } else {
@@ -474,7 +480,7 @@ public final class Compaction {
     return conflicted;
   }
 
-  private CommitCoordinator coordinator(Pin pin, int groups) {
+  private CommitCoordinator coordinator(Pin pin, int groups, OutputDeletes outputDeletes) {
     int commitsMax = settings.commitsMax();
     return new CommitCoordinator(
         table,
@@ -492,7 +498,8 @@ public final class Compaction {
             settings.useStartingSequenceNumber(),
             settings.snapshotProperties(),
             unknownPatience,
-            COMMIT_ATTEMPTS_MAX));
+            COMMIT_ATTEMPTS_MAX),
+        outputDeletes);
   }
 
   /** Offers a finished group; one that must not be committed is removed and counted as failed. */
@@ -524,6 +531,9 @@ public final class Compaction {
       Set<String> conflicted,
       boolean last) {
     for (CommitOutcome outcome : outcomes) {
+      for (RewriteFileGroup group : outcome.groups()) {
+        Objects.requireNonNull(results.get(group.info().globalIndex())).origins().close();
+      }
       if (outcome instanceof CommitOutcome.Committed committed) {
         committed(committed, results);
       } else if (outcome instanceof CommitOutcome.Conflicted conflict) {
@@ -569,6 +579,7 @@ public final class Compaction {
   private void committed(
       CommitOutcome.Committed committed, Map<Integer, GroupRewrite.Result> results) {
     snapshotsCommitted.add(committed.snapshotId());
+    rowsCarriedOver += committed.rowsCarriedOver();
     for (RewriteFileGroup group : committed.groups()) {
       GroupRewrite.Result result = Objects.requireNonNull(results.get(group.info().globalIndex()));
       groupsCommitted++;
@@ -610,7 +621,7 @@ public final class Compaction {
         new CompactionReport.Groups(groupsPlanned, groupsCommitted, groupsFailed),
         new CompactionReport.DataFiles(filesRewritten, filesAdded),
         deleteFilesRemoved,
-        new CompactionReport.Rows(rowsRead, rowsDeleted, rowsWritten),
+        new CompactionReport.Rows(rowsRead, rowsDeleted, rowsWritten, rowsCarriedOver),
         new CompactionReport.Bytes(bytesRead, bytesWritten),
         new CompactionReport.Seconds(
             seconds(totalNanos), seconds(planNanos), seconds(rewriteNanos), seconds(commitNanos)),

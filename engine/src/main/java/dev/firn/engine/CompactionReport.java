@@ -55,7 +55,13 @@ public record CompactionReport(
 
   public record DataFiles(long rewritten, long added) {}
 
-  public record Rows(long read, long deleted, long written) {}
+  /**
+   * Rows of committed groups.
+   *
+   * @param carriedOver rows written that delete files of the same commits delete, because others
+   *     deleted them from the inputs meanwhile
+   */
+  public record Rows(long read, long deleted, long written, long carriedOver) {}
 
   public record Bytes(long read, long written) {}
 

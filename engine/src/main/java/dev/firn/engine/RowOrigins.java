@@ -93,7 +93,7 @@ final class RowOrigins implements AutoCloseable {
      * @param outputPosition the position of the first in it
      * @param origin the origin of the first; those of the others follow it
      */
-    void accept(DataFile output, long outputPosition, long origin, long rows);
+    void accept(DataFile output, long outputPosition, long origin, long rows) throws IOException;
   }
 
   /**
@@ -109,6 +109,7 @@ final class RowOrigins implements AutoCloseable {
 
   @Override
   public void close() {
+    lost = true;
     logs.forEach(Log::close);
   }
 

@@ -97,7 +97,7 @@ class ReportTest {
         new CompactionReport.Groups(planned, committed, failures.size()),
         new CompactionReport.DataFiles(100, 3),
         12,
-        new CompactionReport.Rows(1_000_000, 1_000, 999_000),
+        new CompactionReport.Rows(1_000_000, 1_000, 999_000, 0),
         new CompactionReport.Bytes(5 << 20, 4 << 20),
         new CompactionReport.Seconds(3.5, 0.5, 2.5, 0.5),
         1 << 30,

@@ -1,0 +1,390 @@
+package dev.firn.engine;
+
+import dev.firn.commit.CarryOver;
+import dev.firn.deletes.DeleteLimits;
+import dev.firn.deletes.DeletedRows;
+import dev.firn.deletes.GroupDeletes;
+import dev.firn.engine.parquet.TableReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.arrow.vector.BigIntVector;
+import org.apache.arrow.vector.VarBinaryVector;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.MetadataColumns;
+import org.apache.iceberg.MetricsConfig;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.StructLike;
+import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.deletes.BaseDVFileWriter;
+import org.apache.iceberg.deletes.DVFileWriter;
+import org.apache.iceberg.deletes.PositionDelete;
+import org.apache.iceberg.deletes.PositionDeleteWriter;
+import org.apache.iceberg.encryption.EncryptedOutputFile;
+import org.apache.iceberg.exceptions.NotFoundException;
+import org.apache.iceberg.io.OutputFileFactory;
+import org.apache.iceberg.parquet.Parquet;
+import org.apache.iceberg.util.ContentFileUtil;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Carries position deletes that landed on the inputs of rewritten groups over to their outputs: a
+ * deletion vector for each output on format version 3, a position delete file for each before.
+ *
+ * <p>Belongs to one round. Groups are made known by the thread that takes their results; deletes
+ * are carried over by the thread that commits.
+ */
+final class OutputDeletes implements CarryOver {
+  private static final Logger LOG = LoggerFactory.getLogger(OutputDeletes.class);
+  private static final Schema PATH_AND_POSITION =
+      new Schema(MetadataColumns.DELETE_FILE_PATH, MetadataColumns.DELETE_FILE_POS);
+  private static final int STEP_ROWS = 1 << 16;
+
+  private final Pin pin;
+  private final String operationId;
+  private final TableReader reader;
+  private final DeleteLimits limits;
+  private final Map<RewriteFileGroup, RowOrigins> origins =
+      Collections.synchronizedMap(new IdentityHashMap<>());
+  private final AtomicInteger carryOvers = new AtomicInteger();
+
+  /**
+   * @param operationId begins the names of files; no other round has it (C15)
+   * @param reader reads the delete files; not closed here
+   */
+  OutputDeletes(Pin pin, String operationId, TableReader reader, DeleteLimits limits) {
+    this.pin = pin;
+    this.operationId = operationId;
+    this.reader = reader;
+    this.limits = limits;
+  }
+
+  /** Makes a finished group's origins known; not closed here. */
+  void know(RewriteFileGroup group, RowOrigins rows) {
+    origins.put(group, rows);
+  }
+
+  @Override
+  public Optional<Carried> carry(List<NewDeletes> deletes, int formatVersion) throws IOException {
+    for (NewDeletes of : deletes) {
+      RowOrigins known = origins.get(of.group());
+      if (known == null || known.lost()) {
+        return Optional.empty();
+      }
+    }
+    String id = operationId + "-carried-" + carryOvers.incrementAndGet();
+    try (Sink sink = formatVersion >= 3 ? new Vectors(id) : new PositionFiles(id)) {
+      for (NewDeletes of : deletes) {
+        carry(of, Objects.requireNonNull(origins.get(of.group())), sink);
+      }
+      List<DeleteFile> added = sink.finish();
+      List<Replacement> replacements = List.of();
+      if (!added.isEmpty()) {
+        replacements = replacements(deletes, formatVersion, id);
+        if (replacements.isEmpty()) {
+          return Optional.empty();
+        }
+      }
+      Carried carried = new Carried(added, replacements, sink.rows());
+      sink.keep();
+      return Optional.of(carried);
+    }
+  }
+
+  private void carry(NewDeletes of, RowOrigins known, Sink sink) throws IOException {
+    Map<String, Integer> ordinals = GroupRewrite.ordinals(of.group());
+    List<FileScanTask> tasks =
+        of.group().fileScanTasks().stream()
+            .filter(task -> of.byInput().containsKey(task.file().location()))
+            .toList();
+    @Nullable DeletedRows[] deleted = new DeletedRows[ordinals.size()];
+    try (GroupDeletes resolved =
+        GroupDeletes.open(
+            pin.specs(),
+            pin.schema(),
+            List.of(),
+            tasks,
+            task -> of.byInput().getOrDefault(task.file().location(), List.of()),
+            reader,
+            limits)) {
+      for (FileScanTask task : tasks) {
+        int input = Objects.requireNonNull(ordinals.get(task.file().location()));
+        deleted[input] = resolved.deletedRows(task);
+      }
+    }
+    known.forEachRun(new RunsToDelete(deleted, sink));
+  }
+
+  /** Deletes from each output those rows whose origins are deleted. */
+  private static final class RunsToDelete implements RowOrigins.Runs {
+    private final @Nullable DeletedRows[] deleted;
+    private final Sink sink;
+    private final long[] live = new long[LiveRows.words(STEP_ROWS)];
+
+    RunsToDelete(@Nullable DeletedRows[] deleted, Sink sink) {
+      this.deleted = deleted;
+      this.sink = sink;
+    }
+
+    @Override
+    public void accept(DataFile output, long outputPosition, long origin, long rows)
+        throws IOException {
+      DeletedRows gone = deleted[RowOrigins.input(origin)];
+      long position = RowOrigins.position(origin);
+      if (gone == null || !gone.anyIn(position, rows)) {
+        return;
+      }
+      for (long done = 0; done < rows; done += STEP_ROWS) {
+        int step = (int) Math.min(STEP_ROWS, rows - done);
+        LiveRows.setAll(live, step);
+        if (gone.clearDeleted(position + done, step, live) > 0) {
+          for (int row = 0; row < step; row++) {
+            if ((live[row >>> 6] >>> row & 1) == 0) {
+              sink.delete(output, outputPosition + done + row);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /**
+   * Delete files that the commit may remove: those of inputs alone. Where there are none, one of a
+   * whole partition is written again without the rows of inputs.
+   */
+  private List<Replacement> replacements(List<NewDeletes> deletes, int formatVersion, String id)
+      throws IOException {
+    List<Replacement> ofInputs = new ArrayList<>();
+    Set<String> seen = new HashSet<>();
+    Map<String, DeleteFile> shared = new LinkedHashMap<>();
+    Set<String> inputs = new HashSet<>();
+    for (NewDeletes of : deletes) {
+      inputs.addAll(of.byInput().keySet());
+      for (List<DeleteFile> files : of.byInput().values()) {
+        for (DeleteFile file : files) {
+          if (ContentFileUtil.referencedDataFileLocation(file) == null) {
+            shared.put(file.location(), file);
+          } else if (seen.add(file.location() + " " + file.contentOffset())) {
+            ofInputs.add(new Replacement(file, Optional.empty()));
+          }
+        }
+      }
+    }
+    if (!ofInputs.isEmpty() || formatVersion >= 3) {
+      return ofInputs;
+    }
+    Optional<DeleteFile> smallest =
+        shared.values().stream().min(Comparator.comparing(DeleteFile::recordCount));
+    if (smallest.isEmpty()) {
+      return List.of();
+    }
+    return List.of(new Replacement(smallest.get(), remainder(smallest.get(), inputs, id)));
+  }
+
+  /** What a delete file deletes from other files than the inputs, as a file of its own. */
+  private Optional<DeleteFile> remainder(DeleteFile file, Set<String> inputs, String id)
+      throws IOException {
+    try (PositionFiles sink = new PositionFiles(id + "-rest")) {
+      reader.readDeletes(
+          file,
+          PATH_AND_POSITION,
+          (batch, firstPosition) -> {
+            VarBinaryVector paths = (VarBinaryVector) batch.getVector(0);
+            BigIntVector positions = (BigIntVector) batch.getVector(1);
+            for (int row = 0; row < batch.getRowCount(); row++) {
+              String path = new String(paths.get(row), StandardCharsets.UTF_8);
+              if (!inputs.contains(path)) {
+                sink.deleteOfPartition(file, path, positions.get(row));
+              }
+            }
+          });
+      List<DeleteFile> rest = sink.finish();
+      sink.keep();
+      return rest.stream().findFirst();
+    }
+  }
+
+  /** Writes delete files; closing deletes them if they were not kept. */
+  private abstract class Sink implements AutoCloseable {
+    final OutputFileFactory files;
+    final List<String> locations = new ArrayList<>();
+    private long rows;
+    private boolean kept;
+
+    Sink(String id, FileFormat format) {
+      this.files =
+          OutputFileFactory.builderFor(pin.table(), 0, 0)
+              .operationId(id)
+              .format(format)
+              .suffix("deletes")
+              .build();
+    }
+
+    /** Deletes a row of an output; rows of one output come together and ascending. */
+    final void delete(DataFile output, long position) throws IOException {
+      write(output, position);
+      rows++;
+    }
+
+    abstract void write(DataFile output, long position) throws IOException;
+
+    abstract List<DeleteFile> finish() throws IOException;
+
+    abstract void abort() throws IOException;
+
+    final long rows() {
+      return rows;
+    }
+
+    final void keep() {
+      kept = true;
+    }
+
+    final EncryptedOutputFile file(PartitionSpec spec, @Nullable StructLike partition) {
+      EncryptedOutputFile file =
+          spec.isUnpartitioned() ? files.newOutputFile() : files.newOutputFile(spec, partition);
+      locations.add(file.encryptingOutputFile().location());
+      return file;
+    }
+
+    @Override
+    public final void close() throws IOException {
+      if (kept) {
+        return;
+      }
+      try {
+        abort();
+      } finally {
+        for (String location : locations) {
+          try {
+            pin.table().io().deleteFile(location);
+          } catch (NotFoundException e) {
+            LOG.debug("Delete file {} was never written", location, e);
+          } catch (RuntimeException e) {
+            LOG.warn(
+                "Cannot delete uncommitted delete file {}: it is left as an orphan", location, e);
+          }
+        }
+      }
+    }
+  }
+
+  /** All vectors in one Puffin file. */
+  private final class Vectors extends Sink {
+    private @Nullable DVFileWriter writer; // null before the first delete and after the last
+
+    Vectors(String id) {
+      super(id, FileFormat.PUFFIN);
+    }
+
+    @Override
+    void write(DataFile output, long position) {
+      if (writer == null) {
+        writer =
+            new BaseDVFileWriter(
+                () -> file(PartitionSpec.unpartitioned(), null).encryptingOutputFile(),
+                path -> null);
+      }
+      writer.delete(output.location(), position, pin.spec(output.specId()), output.partition());
+    }
+
+    @Override
+    List<DeleteFile> finish() throws IOException {
+      DVFileWriter open = writer;
+      writer = null;
+      if (open == null) {
+        return List.of();
+      }
+      open.close();
+      return open.result().deleteFiles();
+    }
+
+    @Override
+    void abort() {
+      writer = null; // it opens its file when it is closed
+    }
+  }
+
+  /** A position delete file for each output, so that later runs know whose it is. */
+  private final class PositionFiles extends Sink {
+    private final List<DeleteFile> finished = new ArrayList<>();
+    private final PositionDelete<Void> delete = PositionDelete.create();
+    private @Nullable PositionDeleteWriter<Void> writer; // null between files
+    private @Nullable DataFile current; // whose deletes are being written
+
+    PositionFiles(String id) {
+      super(id, FileFormat.PARQUET);
+    }
+
+    @Override
+    void write(DataFile output, long position) throws IOException {
+      if (current != output) {
+        endFile();
+        current = output;
+        writer = open(pin.spec(output.specId()), output.partition());
+      }
+      Objects.requireNonNull(writer).write(delete.set(output.location(), position));
+    }
+
+    /** Writes deletes of any files of the partition of {@code like}. */
+    void deleteOfPartition(DeleteFile like, String path, long position) throws IOException {
+      if (writer == null) {
+        writer = open(pin.spec(like.specId()), like.partition());
+      }
+      writer.write(delete.set(path, position));
+    }
+
+    private PositionDeleteWriter<Void> open(PartitionSpec spec, StructLike partition)
+        throws IOException {
+      return Parquet.writeDeletes(file(spec, partition))
+          .forTable(pin.table())
+          .rowSchema(null) // forTable asks for whole rows
+          .metricsConfig(MetricsConfig.forPositionDelete())
+          .withSpec(spec)
+          .withPartition(partition)
+          .overwrite(false)
+          .buildPositionWriter();
+    }
+
+    private void endFile() throws IOException {
+      PositionDeleteWriter<Void> open = writer;
+      writer = null;
+      if (open != null) {
+        open.close();
+        finished.add(open.toDeleteFile());
+      }
+    }
+
+    @Override
+    List<DeleteFile> finish() throws IOException {
+      endFile();
+      return List.copyOf(finished);
+    }
+
+    @Override
+    void abort() throws IOException {
+      PositionDeleteWriter<Void> open = writer;
+      writer = null;
+      if (open != null) {
+        open.close();
+      }
+    }
+  }
+}
