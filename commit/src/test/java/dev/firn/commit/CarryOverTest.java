@@ -182,6 +182,7 @@ class CarryOverTest {
                     .forEach(file -> found[0] = file));
     other
         .newRowDelta()
+        .validateFromSnapshot(other.currentSnapshot().snapshotId())
         .removeDeletes(found[0])
         .addDeletes(deletionVector(replacement, "d"))
         .commit();

@@ -61,7 +61,8 @@ public record CompactionReport(
    * @param carriedOver rows written that delete files of the same commits delete, because others
    *     deleted them from the inputs meanwhile
    */
-  public record Rows(long read, long deleted, long written, long carriedOver) {}
+  public record Rows(
+      long read, long deleted, long written, @JsonProperty("carried_over") long carriedOver) {}
 
   public record Bytes(long read, long written) {}
 

@@ -39,7 +39,8 @@ class ReportTest {
             "failures");
     assertThat(names(json.get("groups"))).containsExactly("planned", "committed", "failed");
     assertThat(names(json.get("data_files"))).containsExactly("rewritten", "added");
-    assertThat(names(json.get("rows"))).containsExactly("read", "deleted", "written");
+    assertThat(names(json.get("rows")))
+        .containsExactly("read", "deleted", "written", "carried_over");
     assertThat(names(json.get("bytes"))).containsExactly("read", "written");
     assertThat(names(json.get("seconds"))).containsExactly("total", "plan", "rewrite", "commit");
     assertThat(names(json.get("failures").get(0))).containsExactly("group", "kind", "message");
