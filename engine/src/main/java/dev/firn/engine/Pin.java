@@ -17,6 +17,7 @@ import org.apache.iceberg.Table;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.encryption.PlaintextEncryptionManager;
+import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.util.SortOrderUtil;
 import org.jspecify.annotations.Nullable;
@@ -62,10 +63,7 @@ record Pin(
     int formatVersion = TableUtil.formatVersion(table);
     Schema schema = table.schema();
     SortOrder order = order(table, settings.layout());
-    Schema columns =
-        formatVersion >= LINEAGE_FORMAT_VERSION
-            ? MetadataColumns.schemaWithRowLineage(schema)
-            : schema;
+    Schema columns = formatVersion >= LINEAGE_FORMAT_VERSION ? withLineage(table) : schema;
     DataFileOutput.check(table, columns);
     return new Pin(
         SerializableTable.copyOf(table),
@@ -76,6 +74,23 @@ record Pin(
         columns,
         order,
         order == null ? 0 : claimable(table, order));
+  }
+
+  private static Schema withLineage(Table table) {
+    try {
+      return MetadataColumns.schemaWithRowLineage(table.schema());
+    } catch (ValidationException | IllegalArgumentException e) {
+      throw new UnsupportedTableException(
+          "Cannot compact "
+              + table.name()
+              + ": its columns clash with those of row lineage, "
+              + MetadataColumns.ROW_ID.name()
+              + " and "
+              + MetadataColumns.LAST_UPDATED_SEQUENCE_NUMBER.name()
+              + " (L9): "
+              + e.getMessage()
+              + "; nothing was changed");
+    }
   }
 
   private static @Nullable Snapshot head(Table table, String branch) {

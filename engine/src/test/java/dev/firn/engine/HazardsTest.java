@@ -8,7 +8,6 @@ import dev.firn.testdata.Rows;
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.TableFiles;
 import dev.firn.testdata.TableRows;
-import dev.firn.testdata.Tables;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -17,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
@@ -27,7 +27,6 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableScan;
-import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.expressions.Expressions;
 import org.apache.iceberg.io.CloseableIterable;
@@ -348,49 +347,21 @@ class HazardsTest {
     }
   }
 
-  @FunctionalInterface
-  private interface Other {
-    void commitTo(Table table);
-  }
-
   private CompactionSettings.Builder settings() {
-    return CompactionSettings.builder()
-        .option("rewrite-all", "true")
-        .memoryBytes(512L << 20)
-        .scratch(scratch)
-        .threads(1);
+    return Runs.all(scratch);
   }
 
-  private void compact(Table table, Other other) {
+  private void compact(Table table, Consumer<Table> other) {
     compact(table, settings(), other);
   }
 
-  /** Compacts with Firn; when the first files are written, the other commits through its handle. */
-  private static void compact(Table table, CompactionSettings.Builder settings, Other other) {
+  /** Compacts with Firn; when the first files are written, the other commits. */
+  private static void compact(
+      Table table, CompactionSettings.Builder settings, Consumer<Table> other) {
     table.refresh();
     Set<String> before = FileTruth.locations(table);
-    Table handle = Tables.another(table);
-    CompactionReport report =
-        new Compaction(
-                table,
-                settings.build(),
-                new CompactionListener() {
-                  private boolean done;
-
-                  @Override
-                  public synchronized void rewritten(RewriteFileGroup group) {
-                    if (!done) {
-                      done = true;
-                      other.commitTo(handle);
-                    }
-                  }
-                })
-            .run();
-    table.refresh();
-    assertThat(report.failures()).isEmpty();
-    assertThat(report.groups().committed()).isEqualTo(report.groups().planned()).isPositive();
+    Runs.beside(table, settings, other);
     assertThat(FileTruth.locations(table)).doesNotContainAnyElementsOf(before);
-    FileTruth.check(table, before);
   }
 
   // ---- tables

@@ -269,7 +269,7 @@ class EvolutionTest {
   }
 
   @Test
-  void l2LineageIsStoredElseInheritedFromPositionAndSequence() throws Exception {
+  void l2l3LineageIsStoredElseInheritedFromPositionAndSequence() throws Exception {
     Table table =
         TableBuilder.at(directory.resolve("table"))
             .formatVersion(3)
