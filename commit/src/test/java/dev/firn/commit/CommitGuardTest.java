@@ -322,7 +322,7 @@ class CommitGuardTest {
   }
 
   @Test
-  void c27GuardSeesWhatLandedBetweenTheAttempts() throws Exception {
+  void c9c27GuardSeesWhatLandedBetweenTheAttempts() throws Exception {
     try (FakeTable fake = FakeTable.v2().append("d1", "d2")) {
       CommitBase base = fake.base();
       CommitCoordinator coordinator = fake.coordinator(base);

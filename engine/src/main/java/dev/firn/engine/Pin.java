@@ -56,6 +56,7 @@ record Pin(
    */
   static @Nullable Pin of(Table table, CompactionSettings settings) {
     refuseUnsupported(table, settings.allowFormatChange());
+    refuseLocations(table);
     Snapshot head = head(table, settings.branch());
     if (head == null) {
       return null;
@@ -143,6 +144,23 @@ record Pin(
               + " to true");
     }
     SupportedTypes.check(table.schema());
+  }
+
+  /**
+   * Properties of former versions and classes that are missing show here, before any work (M14).
+   */
+  private static void refuseLocations(Table table) {
+    try {
+      table.locationProvider();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "Cannot compact "
+              + table.name()
+              + ": the table's properties do not say where new data files go: "
+              + e.getMessage()
+              + "; nothing was changed",
+          e);
+    }
   }
 
   private static @Nullable SortOrder order(Table table, Layout layout) {

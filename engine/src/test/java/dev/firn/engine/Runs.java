@@ -32,6 +32,17 @@ final class Runs {
       Table table, CompactionSettings.Builder settings, Consumer<Table> other) {
     table.refresh();
     Set<String> before = FileTruth.locations(table);
+    CompactionReport report = reported(table, settings, other);
+    assertThat(report.failures()).isEmpty();
+    assertThat(report.groups().committed()).isEqualTo(report.groups().planned()).isPositive();
+    assertThat(settings.build().scratch()).isEmptyDirectory();
+    FileTruth.check(table, table.snapshot(settings.build().branch()), before);
+    return report;
+  }
+
+  /** As {@link #beside}, whatever comes of it. */
+  static CompactionReport reported(
+      Table table, CompactionSettings.Builder settings, Consumer<Table> other) {
     Table handle = Tables.another(table);
     CompactionReport report =
         new Compaction(
@@ -50,10 +61,6 @@ final class Runs {
                 })
             .run();
     table.refresh();
-    assertThat(report.failures()).isEmpty();
-    assertThat(report.groups().committed()).isEqualTo(report.groups().planned()).isPositive();
-    assertThat(settings.build().scratch()).isEmptyDirectory();
-    FileTruth.check(table, table.snapshot(settings.build().branch()), before);
     return report;
   }
 }
