@@ -382,7 +382,8 @@ public final class Compaction {
                   listener));
       try {
         OutputDeletes outputDeletes =
-            new OutputDeletes(pin, operationId, reader, new DeleteLimits(memory.keyIndexBytes()));
+            new OutputDeletes(
+                pin, operationId, reader, new DeleteLimits(memory.keyIndexBytes()), fetchers);
         return rewriteAndCommit(pin, groups, rewrite, outputDeletes, workers, last);
       } finally {
         stop(workers);

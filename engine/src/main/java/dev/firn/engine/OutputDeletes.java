@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.VarBinaryVector;
@@ -61,6 +62,7 @@ final class OutputDeletes implements CarryOver {
   private final String operationId;
   private final TableReader reader;
   private final DeleteLimits limits;
+  private final Executor fetchers;
   private final Map<RewriteFileGroup, RowOrigins> origins =
       Collections.synchronizedMap(new IdentityHashMap<>());
   private final AtomicInteger carryOvers = new AtomicInteger();
@@ -68,12 +70,15 @@ final class OutputDeletes implements CarryOver {
   /**
    * @param operationId begins the names of files; no other round has it (C15)
    * @param reader reads the delete files; not closed here
+   * @param fetchers threads to read delete files in
    */
-  OutputDeletes(Pin pin, String operationId, TableReader reader, DeleteLimits limits) {
+  OutputDeletes(
+      Pin pin, String operationId, TableReader reader, DeleteLimits limits, Executor fetchers) {
     this.pin = pin;
     this.operationId = operationId;
     this.reader = reader;
     this.limits = limits;
+    this.fetchers = fetchers;
   }
 
   /** Makes a finished group's origins known; not closed here. */
@@ -115,19 +120,19 @@ final class OutputDeletes implements CarryOver {
             .filter(task -> of.byInput().containsKey(task.file().location()))
             .toList();
     @Nullable DeletedRows[] deleted = new DeletedRows[ordinals.size()];
-    try (GroupDeletes resolved =
-        GroupDeletes.open(
+    GroupDeletes resolved =
+        GroupDeletes.resolve(
             pin.specs(),
             pin.schema(),
             List.of(),
             tasks,
             task -> of.byInput().getOrDefault(task.file().location(), List.of()),
             reader,
-            limits)) {
-      for (FileScanTask task : tasks) {
-        int input = Objects.requireNonNull(ordinals.get(task.file().location()));
-        deleted[input] = resolved.deletedRows(task);
-      }
+            limits,
+            fetchers);
+    for (FileScanTask task : tasks) {
+      int input = Objects.requireNonNull(ordinals.get(task.file().location()));
+      deleted[input] = resolved.deletedRows(task);
     }
     known.forEachRun(new RunsToDelete(deleted, sink));
   }
