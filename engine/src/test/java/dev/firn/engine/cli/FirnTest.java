@@ -105,6 +105,14 @@ class FirnTest {
     assertThat(terminal.out()).isEmpty();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"--zorder id,name", "--z-order id,name", "--strategy zorder"})
+  void o12ZOrderIsAUsageError(String flag) {
+    String[] line = ("compact db.orders " + flag).split(" ");
+    assertThat(terminal.run(line)).isEqualTo(2);
+    assertThat(terminal.err()).contains("Unknown option", line[2]);
+  }
+
   @Test
   void aStackTraceComesOnlyWithDebug() {
     assertThat(terminal.run("plan", "db.order", "--debug")).isEqualTo(2);

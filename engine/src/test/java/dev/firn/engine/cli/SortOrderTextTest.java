@@ -13,6 +13,7 @@ import org.apache.iceberg.types.Types;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SortOrderTextTest {
   private static final Schema SCHEMA =
@@ -102,5 +103,14 @@ class SortOrderTextTest {
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("Cannot use the sort order '" + text + "'")
         .hasMessageContaining(message);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"zorder(%s)", "ZORDER(%s)", "z_order(%s)", "hilbert(%s)"})
+  void o12ZOrderIsNoSortOrder(String text) {
+    String order = String.format(text, SCHEMA.columns().get(0).name());
+    assertThatThrownBy(() -> SortOrderText.parse(order, SCHEMA, true))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining(order.substring(0, order.indexOf('(')));
   }
 }
