@@ -59,8 +59,13 @@ final class RowGroupFeed implements AutoCloseable {
     }
   }
 
-  private final TableReader reader;
-  private final Schema columns;
+  /** Opens a file with the columns wanted. */
+  @FunctionalInterface
+  interface Opener {
+    SourceFile open(FileScanTask task) throws IOException;
+  }
+
+  private final Opener opener;
   private final Function<FileScanTask, DeletedRows> deletedRows;
   private final ExecutorService fetchers;
   private final Iterator<FileScanTask> tasks;
@@ -76,8 +81,15 @@ final class RowGroupFeed implements AutoCloseable {
       List<FileScanTask> tasks,
       Function<FileScanTask, DeletedRows> deletedRows,
       ExecutorService fetchers) {
-    this.reader = reader;
-    this.columns = columns;
+    this(task -> reader.open(task, columns), tasks, deletedRows, fetchers);
+  }
+
+  RowGroupFeed(
+      Opener opener,
+      List<FileScanTask> tasks,
+      Function<FileScanTask, DeletedRows> deletedRows,
+      ExecutorService fetchers) {
+    this.opener = opener;
     this.deletedRows = deletedRows;
     this.fetchers = fetchers;
     this.tasks = tasks.iterator();
@@ -126,7 +138,7 @@ final class RowGroupFeed implements AutoCloseable {
       throw new CancellationException("The group is given up");
     }
     DeletedRows deleted = deletedRows.apply(task);
-    SourceFile source = reader.open(task, columns);
+    SourceFile source = opener.open(task);
     OpenFile file = new OpenFile(task, source, deleted);
     try {
       if (file.rest.hasNext()) {

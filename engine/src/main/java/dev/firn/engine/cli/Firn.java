@@ -30,6 +30,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  5  commit state unknown, nothing was deleted",
       "  6  corrupt or unsupported input",
       "  7  memory or disk does not suffice",
+      "  8  the rows are not the same",
       "",
       "Try: firn demo",
     })
@@ -74,6 +75,7 @@ public final class Firn implements Runnable {
     firn.addSubcommand(DemoCommand.create(terminal));
     firn.addSubcommand(PlanCommand.create(terminal));
     firn.addSubcommand(CompactCommand.create(terminal));
+    firn.addSubcommand(VerifyCommand.create(terminal));
     firn.addSubcommand(new CommandLine.HelpCommand());
     firn.setOut(terminal.out());
     firn.setErr(terminal.err());
@@ -92,7 +94,7 @@ public final class Firn implements Runnable {
   /** Without a command: the help, and exit code 2, for nothing was done. */
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "A command is missing: demo, plan or compact");
+    throw new ParameterException(spec.commandLine(), "A command is missing: demo, plan, compact or verify");
   }
 
   private static void refused(ParameterException e, Terminal terminal) {

@@ -115,6 +115,10 @@ final class RunOptions {
 
   /** Connects to the catalog that file, environment and line name, and loads the table. */
   OpenTable open(FirnConfig configuration) {
+    return open(table, catalog, configuration);
+  }
+
+  static OpenTable open(String table, CatalogOptions catalog, FirnConfig configuration) {
     java.util.Set<String> catalogs = new java.util.HashSet<>(configuration.catalogs().keySet());
     if (catalog.catalog != null) {
       catalogs.add(catalog.catalog);
@@ -145,7 +149,7 @@ final class RunOptions {
       builder.memoryBytes(ByteSize.parse("--memory", machine.memory));
     }
     if (machine.scratch != null) {
-      builder.scratch(scratch(terminal.directory().resolve(machine.scratch)));
+      builder.scratch(scratch(terminal, machine.scratch));
     }
     return builder.build();
   }
@@ -177,7 +181,8 @@ final class RunOptions {
     return new Layout.Sorted(SortOrderText.parse(sort, loaded.schema(), !task.caseInsensitive));
   }
 
-  private static Path scratch(Path directory) {
+  static Path scratch(Terminal terminal, Path given) {
+    Path directory = terminal.directory().resolve(given);
     if (!Files.isDirectory(directory) || !Files.isWritable(directory)) {
       throw new UsageException(
           "--scratch is " + directory + ", which is not a directory that can be written to");

@@ -88,6 +88,19 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     return open(task, columns, true);
   }
 
+  /**
+   * Opens a data file that was written and is not committed. Where it stores no lineage for a row,
+   * the row has a negative one here, which no committed row has: such rows would get new ids.
+   */
+  public SourceFile openWritten(FileScanTask task, Schema columns) throws IOException {
+    DataFile file = task.file();
+    Map<Integer, @Nullable Object> constants =
+        Projection.constants(specs.getOrDefault(file.specId(), task.spec()), file.partition());
+    Projection.FileFacts facts =
+        new Projection.FileFacts(file.location(), constants, Long.MIN_VALUE, Long.MIN_VALUE);
+    return open(file, columns, facts, true);
+  }
+
   private SourceFile open(FileScanTask task, Schema columns, boolean keepRequired)
       throws IOException {
     DataFile file = task.file();
