@@ -30,12 +30,8 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
@@ -344,10 +340,9 @@ public final class Compaction {
                 Math.min(
                     Math.min(settings.concurrentGroupsMax(), groups.size()),
                     Math.min(settings.threads(), memory.totalBytes() / GROUP_BYTES_MIN)));
-    ExecutorService fetchers = Executors.newFixedThreadPool(fetchThreads(), named("firn-fetch"));
-    ExecutorService encoders =
-        Executors.newFixedThreadPool(settings.threads(), named("firn-encode"));
-    ExecutorService workers = Executors.newFixedThreadPool(groupsAtOnce, named("firn-group"));
+    ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
+    ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");
+    ExecutorService workers = Threads.pool(groupsAtOnce, "firn-group");
     ExplainingPlanner.OutputBand band =
         ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
     Path scratch = scratch();
@@ -386,9 +381,9 @@ public final class Compaction {
                 pin, operationId, reader, new DeleteLimits(memory.keyIndexBytes()), fetchers);
         return rewriteAndCommit(pin, groups, rewrite, outputDeletes, workers, last);
       } finally {
-        stop(workers);
-        stop(fetchers);
-        stop(encoders);
+        Threads.stop(workers);
+        Threads.stop(fetchers);
+        Threads.stop(encoders);
         arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());
       }
     } finally {
@@ -654,15 +649,6 @@ public final class Compaction {
     }
   }
 
-  private static ThreadFactory named(String prefix) {
-    AtomicInteger count = new AtomicInteger();
-    return task -> {
-      Thread thread = new Thread(task, prefix + "-" + count.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
-  }
-
   private static Future<Done> take(CompletionService<Done> completions) {
     boolean interrupted = false;
     try {
@@ -677,21 +663,6 @@ public final class Compaction {
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
-    }
-  }
-
-  private static void stop(ExecutorService executor) {
-    executor.shutdown();
-    boolean interrupted = false;
-    while (!executor.isTerminated()) {
-      try {
-        executor.awaitTermination(1, TimeUnit.MINUTES);
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 }

@@ -169,8 +169,7 @@ final class LiveRowScan {
     try {
       for (int i = 0; i < means.threads(); i++) {
         Visitor visitor = visitors.get();
-        futures.add(
-            Objects.requireNonNull(means.workers()).submit(() -> part.run(visitor)));
+        futures.add(Objects.requireNonNull(means.workers()).submit(() -> part.run(visitor)));
       }
       long visited = 0;
       for (Future<Long> future : futures) {

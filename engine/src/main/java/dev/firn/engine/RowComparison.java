@@ -59,8 +59,7 @@ final class RowComparison {
   /**
    * @param hashBytes heap that row hashes may take when a difference is looked for
    */
-  RowComparison(
-      LiveRowScan scan, LiveRowScan.Files from, LiveRowScan.Files to, long hashBytes) {
+  RowComparison(LiveRowScan scan, LiveRowScan.Files from, LiveRowScan.Files to, long hashBytes) {
     this.scan = scan;
     this.from = from;
     this.to = to;
@@ -147,7 +146,8 @@ final class RowComparison {
     }
 
     @Override
-    @SuppressWarnings("ReferenceEquality") // a task is its file's, and only looked up when it changes
+    @SuppressWarnings(
+        "ReferenceEquality") // a task is its file's, and only looked up when it changes
     public void accept(
         FileScanTask of, long firstPosition, VectorSchemaRoot batch, long[] live, int liveRows) {
       if (task != of) {
@@ -160,7 +160,8 @@ final class RowComparison {
     }
   }
 
-  private RowDigest sum(Map<PartitionTuple, RowDigest> digests, Collection<PartitionTuple> partitions) {
+  private RowDigest sum(
+      Map<PartitionTuple, RowDigest> digests, Collection<PartitionTuple> partitions) {
     RowDigest sum = new RowDigest(new RowHasher(scan.columns()).columnNames().size());
     for (PartitionTuple partition : partitions) {
       RowDigest digest = digests.get(partition);
@@ -187,7 +188,11 @@ final class RowComparison {
   // ---- where they differ
 
   private Difference difference(
-      Set<PartitionTuple> unit, String path, int partitions, RowDigest fromDigest, RowDigest toDigest)
+      Set<PartitionTuple> unit,
+      String path,
+      int partitions,
+      RowDigest fromDigest,
+      RowDigest toDigest)
       throws IOException {
     LiveRowScan.Files fromFiles = only(from, unit);
     LiveRowScan.Files toFiles = only(to, unit);

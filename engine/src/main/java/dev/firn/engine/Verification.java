@@ -94,8 +94,7 @@ public final class Verification {
     Schema columns = lineage ? MetadataColumns.schemaWithRowLineage(schema) : schema;
     SnapshotFiles fromFiles = SnapshotFiles.of(table, from, location -> true);
     SnapshotFiles toFiles = SnapshotFiles.of(table, to, location -> true);
-    long shared =
-        settings.full() ? 0 : SnapshotFiles.removeShared(fromFiles, toFiles, lineage);
+    long shared = settings.full() ? 0 : SnapshotFiles.removeShared(fromFiles, toFiles, lineage);
     long fromCount = fromFiles.tasks().size();
     long toCount = toFiles.tasks().size();
     listener.planned(
@@ -164,7 +163,9 @@ public final class Verification {
     return snapshot;
   }
 
-  /** The newest ancestor that the run of {@code to} has not made, which for others is the parent. */
+  /**
+   * The newest ancestor that the run of {@code to} has not made, which for others is the parent.
+   */
   private Snapshot before(Snapshot to) {
     String runId = to.summary().get(RUN_ID);
     Snapshot snapshot = to;
@@ -175,9 +176,7 @@ public final class Verification {
         throw missing(
             "snapshot "
                 + snapshot.snapshotId()
-                + (parentId == null
-                    ? " has no parent"
-                    : "'s parent " + parentId + " has expired")
+                + (parentId == null ? " has no parent" : "'s parent " + parentId + " has expired")
                 + ", so there is nothing to compare with unless --from names it");
       }
       snapshot = parent;
@@ -282,8 +281,7 @@ public final class Verification {
   }
 
   /** In the order of partitions, so that deletes of one are needed together. */
-  private static LiveRowScan.Files files(
-      SnapshotFiles files, TableReader reader, Schema columns) {
+  private static LiveRowScan.Files files(SnapshotFiles files, TableReader reader, Schema columns) {
     List<FileScanTask> tasks = new ArrayList<>(files.tasks());
     tasks.sort(
         Comparator.comparing((FileScanTask task) -> task.file().specId())

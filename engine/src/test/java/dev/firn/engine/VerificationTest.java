@@ -135,7 +135,7 @@ class VerificationTest {
     Long seed = Long.getLong("firn.test.seed");
     return seed != null
         ? LongStream.of(seed)
-        : ThreadLocalRandom.current().longs(Integer.getInteger("firn.verify.runs", 12));
+        : ThreadLocalRandom.current().longs(Integer.getInteger("firn.verify.runs", 8));
   }
 
   /** Any two snapshots: the same if and only if the oracle says so. */
@@ -477,10 +477,7 @@ class VerificationTest {
     damages.add(new Damage("a row is missing", rows -> rows.remove(5), all));
     damages.add(new Damage("a row is there twice", rows -> rows.add(rows.get(5)), all));
     damages.add(
-        new Damage(
-            "a row is there twice for another",
-            rows -> rows.set(5, rows.get(6)),
-            all));
+        new Damage("a row is there twice for another", rows -> rows.set(5, rows.get(6)), all));
     return damages.stream();
   }
 
@@ -506,7 +503,8 @@ class VerificationTest {
     damage.change().accept(rows);
     DataFile damaged = write(table, eu, rows);
     replace(table, eu, damaged);
-    VerificationReport report = verify(table);
+    VerificationReport report =
+        new Verification(table, settings(), Verification.Listener.NONE).run();
     assertThat(report.same()).isFalse();
     Difference difference = report.difference();
     assertThat(difference.partition()).isEqualTo("region=eu");
@@ -552,8 +550,7 @@ class VerificationTest {
             .create();
     List<DataFile> files =
         TableFiles.of(table).dataByPartition(SmallTable.rows(0, 40, "eu")).stream()
-            .sorted(
-                java.util.Comparator.comparing(file -> file.partition().get(0, Integer.class)))
+            .sorted(java.util.Comparator.comparing(file -> file.partition().get(0, Integer.class)))
             .toList();
     TableFiles.of(table).append(files.toArray(DataFile[]::new));
     DataFile one = files.get(1);
@@ -567,8 +564,7 @@ class VerificationTest {
     Difference difference = verify(table).difference();
     assertThat(difference.partition()).isEqualTo("id_bucket=1");
     assertThat(difference.partitions()).isEqualTo(2);
-    assertThat(difference.files())
-        .containsExactly(new DifferingFile(Side.FROM, one.location(), 1));
+    assertThat(difference.files()).containsExactly(new DifferingFile(Side.FROM, one.location(), 1));
     assertThat(difference.examples().get(0).position()).isEqualTo(3);
   }
 

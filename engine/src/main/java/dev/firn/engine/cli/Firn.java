@@ -94,7 +94,8 @@ public final class Firn implements Runnable {
   /** Without a command: the help, and exit code 2, for nothing was done. */
   @Override
   public void run() {
-    throw new ParameterException(spec.commandLine(), "A command is missing: demo, plan, compact or verify");
+    throw new ParameterException(
+        spec.commandLine(), "A command is missing: demo, plan, compact or verify");
   }
 
   private static void refused(ParameterException e, Terminal terminal) {

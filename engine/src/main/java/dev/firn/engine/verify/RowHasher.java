@@ -171,7 +171,9 @@ public final class RowHasher {
 
   // ---- the columns
 
-  /** Values to be hashed: where they are in their vector, which row they are of, and in it where. */
+  /**
+   * Values to be hashed: where they are in their vector, which row they are of, and in it where.
+   */
   private static final class Slots {
     int count;
     int[] slot = {};
@@ -419,7 +421,9 @@ public final class RowHasher {
     }
   }
 
-  /** Adds nulls of its own; a struct that is there is told by its children, which a null has not. */
+  /**
+   * Adds nulls of its own; a struct that is there is told by its children, which a null has not.
+   */
   private final class StructNode extends Node {
     private final Node[] children;
     private final Slots present = new Slots();

@@ -84,7 +84,8 @@ public final class ValueText {
 
   private static void appendBytes(Type type, byte[] bytes, StringBuilder text) {
     switch (type.typeId()) {
-      case STRING -> text.append('\'').append(new String(bytes, StandardCharsets.UTF_8)).append('\'');
+      case STRING ->
+          text.append('\'').append(new String(bytes, StandardCharsets.UTF_8)).append('\'');
       case UUID -> text.append(UUIDUtil.convert(bytes));
       case DECIMAL ->
           text.append(
@@ -117,8 +118,7 @@ public final class ValueText {
     long value =
         vector instanceof IntVector ints ? ints.get(row) : ((BigIntVector) vector).get(row);
     return switch (type.typeId()) {
-      case DECIMAL ->
-          BigDecimal.valueOf(value, ((Types.DecimalType) type).scale()).toPlainString();
+      case DECIMAL -> BigDecimal.valueOf(value, ((Types.DecimalType) type).scale()).toPlainString();
       case DATE -> DateTimeUtil.dateFromDays((int) value).toString();
       case TIME -> DateTimeUtil.timeFromMicros(value).toString();
       case TIMESTAMP ->
