@@ -7,6 +7,7 @@ import dev.firn.engine.parquet.RowBatches;
 import dev.firn.engine.parquet.RowGroupView;
 import dev.firn.engine.parquet.SourceFile;
 import dev.firn.engine.parquet.TableReader;
+import dev.firn.engine.verify.RowHasher;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
@@ -15,6 +16,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,11 +24,12 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
-import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.PartitionField;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.jspecify.annotations.Nullable;
@@ -48,16 +51,18 @@ final class LiveRowScan {
    * Data files with their deletes, all read by one reader.
    *
    * @param tasks whole files
+   * @param specs the specs of their partition tuples and of those of the deletes, by id
    * @param deletes the delete files of a data file
    */
   record Files(
       List<FileScanTask> tasks,
+      Map<Integer, PartitionSpec> specs,
       Function<FileScanTask, List<DeleteFile>> deletes,
       RowGroupFeed.Opener opener) {
 
     /** The same, of some of the data files. */
     Files only(List<FileScanTask> some) {
-      return new Files(some, deletes, opener);
+      return new Files(some, specs, deletes, opener);
     }
   }
 
@@ -79,6 +84,7 @@ final class LiveRowScan {
    * @param schema the schema whose types the keys of deletes are compared in
    * @param historic the other schemas of the table
    * @param columns the columns of batches
+   * @param oneNan ids of columns in which one NaN is as good as another
    * @param fetchers threads that fetch row groups ahead
    * @param workers threads that decode; null for the calling thread alone
    * @param threads how many of them
@@ -86,10 +92,10 @@ final class LiveRowScan {
    * @param progressed hears of bytes read
    */
   record Means(
-      Map<Integer, PartitionSpec> specs,
       Schema schema,
       Collection<Schema> historic,
       Schema columns,
+      Set<Integer> oneNan,
       TableReader reader,
       DeleteLimits deleteLimits,
       BufferAllocator memory,
@@ -110,10 +116,21 @@ final class LiveRowScan {
     return means.columns();
   }
 
-  /** The partition of a file as its path; empty if it is of an unpartitioned spec. */
-  String partitionPath(DataFile file) {
-    return ExplainingPlanner.partitionPath(
-        Objects.requireNonNull(means.specs().get(file.specId())), file);
+  /** A hasher of the batches. */
+  RowHasher hasher() {
+    return new RowHasher(means.columns(), means.oneNan());
+  }
+
+  /**
+   * The columns of which readers see the partition's value and not the file's (S2): partitions do
+   * not tell NaNs apart (D9), so that rows of one may be written into the file of another.
+   */
+  static Set<Integer> identitySources(Collection<PartitionSpec> specs) {
+    return specs.stream()
+        .flatMap(spec -> spec.fields().stream())
+        .filter(field -> field.transform().isIdentity())
+        .map(PartitionField::sourceId)
+        .collect(Collectors.toSet());
   }
 
   /**
@@ -134,7 +151,7 @@ final class LiveRowScan {
     LongAdder expected = new LongAdder();
     try (GroupDeletes deletes =
             GroupDeletes.open(
-                means.specs(),
+                files.specs(),
                 means.schema(),
                 means.historic(),
                 tasks,

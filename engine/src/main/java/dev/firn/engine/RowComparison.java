@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.types.Types;
 import org.jspecify.annotations.Nullable;
 
@@ -112,7 +113,7 @@ final class RowComparison {
     scan.read(
         files,
         () -> {
-          Digests digests = new Digests(new RowHasher(scan.columns()));
+          Digests digests = new Digests(scan.hasher());
           made.add(digests);
           return digests;
         });
@@ -162,7 +163,7 @@ final class RowComparison {
 
   private RowDigest sum(
       Map<PartitionTuple, RowDigest> digests, Collection<PartitionTuple> partitions) {
-    RowDigest sum = new RowDigest(new RowHasher(scan.columns()).columnNames().size());
+    RowDigest sum = new RowDigest(scan.hasher().columnNames().size());
     for (PartitionTuple partition : partitions) {
       RowDigest digest = digests.get(partition);
       if (digest != null) {
@@ -178,11 +179,16 @@ final class RowComparison {
       for (FileScanTask task : files.tasks()) {
         PartitionTuple partition = PartitionTuple.of(task.file());
         if (partitions.contains(partition)) {
-          paths.computeIfAbsent(partition, of -> scan.partitionPath(task.file()));
+          paths.computeIfAbsent(partition, of -> partitionPath(files, task));
         }
       }
     }
     return paths;
+  }
+
+  private static String partitionPath(LiveRowScan.Files files, FileScanTask task) {
+    PartitionSpec spec = Objects.requireNonNull(files.specs().get(task.file().specId()));
+    return ExplainingPlanner.partitionPath(spec, task.file());
   }
 
   // ---- where they differ
@@ -225,7 +231,7 @@ final class RowComparison {
 
   private List<String> columns(
       RowDigest fromDigest, RowDigest toDigest, Ranges fromRanges, Ranges toRanges) {
-    RowHasher hasher = new RowHasher(scan.columns());
+    RowHasher hasher = scan.hasher();
     List<String> names = hasher.columnNames();
     BitSet differing = fromDigest.differingColumns(toDigest);
     if (!differing.isEmpty()) {
@@ -282,7 +288,7 @@ final class RowComparison {
     scan.read(
         files,
         () -> {
-          RowHasher hasher = new RowHasher(scan.columns());
+          RowHasher hasher = scan.hasher();
           RowDigest digest = new RowDigest(hasher.columnNames().size());
           return (task, firstPosition, batch, live, liveRows) -> {
             long[] without = new long[columns];
@@ -312,7 +318,7 @@ final class RowComparison {
     scan.read(
         files,
         () -> {
-          RowHasher hasher = new RowHasher(scan.columns());
+          RowHasher hasher = scan.hasher();
           RowDigest digest = new RowDigest(hasher.columnNames().size());
           return (task, firstPosition, batch, live, liveRows) -> {
             hasher.hash(batch, live, liveRows, digest);
@@ -334,7 +340,7 @@ final class RowComparison {
     scan.read(
         files,
         () -> {
-          RowHasher hasher = new RowHasher(scan.columns());
+          RowHasher hasher = scan.hasher();
           RowDigest digest = new RowDigest(hasher.columnNames().size());
           return (task, firstPosition, batch, live, liveRows) -> {
             hasher.hash(batch, live, liveRows, digest);

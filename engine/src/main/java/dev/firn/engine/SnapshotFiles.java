@@ -12,6 +12,7 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.exceptions.ValidationException;
@@ -21,9 +22,12 @@ import org.apache.iceberg.io.CloseableIterable;
  * The live data files of a snapshot with the delete files that apply to them, from a plain scan.
  *
  * @param tasks whole files
+ * @param specs the table's specs by id, with the types that they had when the snapshot was made:
+ *     the scan of a snapshot reads partition tuples by its schema, of before a promotion
  * @param unpruned the deletes that the planner may have pruned wrongly (H5, D18, D19)
  */
-record SnapshotFiles(List<FileScanTask> tasks, UnprunedDeletes unpruned) {
+record SnapshotFiles(
+    List<FileScanTask> tasks, Map<Integer, PartitionSpec> specs, UnprunedDeletes unpruned) {
 
   /**
    * Scans a snapshot.
@@ -54,7 +58,11 @@ record SnapshotFiles(List<FileScanTask> tasks, UnprunedDeletes unpruned) {
               + ". Nothing was changed.",
           e);
     }
-    return new SnapshotFiles(tasks, UnprunedDeletes.of(table, snapshot));
+    Map<Integer, PartitionSpec> specs = new HashMap<>(table.specs());
+    for (FileScanTask task : tasks) {
+      specs.put(task.file().specId(), task.spec());
+    }
+    return new SnapshotFiles(tasks, specs, UnprunedDeletes.of(table, snapshot, specs));
   }
 
   /**

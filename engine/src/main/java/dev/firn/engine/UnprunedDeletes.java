@@ -47,6 +47,15 @@ final class UnprunedDeletes {
 
   /** Reads the snapshot's delete manifests, if a column of the table can be such a key. */
   static UnprunedDeletes of(Table table, Snapshot snapshot) {
+    return of(table, snapshot, table.specs());
+  }
+
+  /**
+   * The same for data files of specs with other types.
+   *
+   * @param specs the specs by which the data files were planned
+   */
+  static UnprunedDeletes of(Table table, Snapshot snapshot, Map<Integer, PartitionSpec> specs) {
     UnprunedDeletes deletes = new UnprunedDeletes();
     Set<Integer> unprunable = unprunableIds(table.schemas().values());
     if (unprunable.isEmpty()) {
@@ -57,11 +66,11 @@ final class UnprunedDeletes {
         continue;
       }
       try (ManifestReader<DeleteFile> reader =
-          ManifestFiles.readDeleteManifest(manifest, table.io(), table.specs())) {
+          ManifestFiles.readDeleteManifest(manifest, table.io(), specs)) {
         for (DeleteFile file : reader) {
           if (file.content() == FileContent.EQUALITY_DELETES
               && file.equalityFieldIds().stream().anyMatch(unprunable::contains)) {
-            deletes.add(Objects.requireNonNull(table.specs().get(file.specId())), file.copy());
+            deletes.add(Objects.requireNonNull(specs.get(file.specId())), file.copy());
           }
         }
       } catch (IOException e) {

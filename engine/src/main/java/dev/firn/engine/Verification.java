@@ -112,7 +112,7 @@ public final class Verification {
         outcome.difference() == null,
         new VerificationReport.Rows(outcome.fromRows(), outcome.toRows()),
         new VerificationReport.DataFiles(shared, fromCount, toCount),
-        new RowHasher(columns).columnNames(),
+        new RowHasher(columns, Set.of()).columnNames(),
         notCompared(from, to, schema, lineage),
         outcome.difference(),
         Math.round((System.nanoTime() - started) / 1e6) / 1e3,
@@ -249,10 +249,10 @@ public final class Verification {
       LiveRowScan scan =
           new LiveRowScan(
               new LiveRowScan.Means(
-                  table.specs(),
                   schema,
                   table.schemas().values(),
                   columns,
+                  LiveRowScan.identitySources(table.specs().values()),
                   reader,
                   new DeleteLimits(memory.keyIndexBytes()),
                   allocator,
@@ -287,7 +287,8 @@ public final class Verification {
         Comparator.comparing((FileScanTask task) -> task.file().specId())
             .thenComparing(task -> String.valueOf(task.file().partition()))
             .thenComparing(task -> task.file().location()));
-    return new LiveRowScan.Files(tasks, files.unpruned()::of, task -> reader.open(task, columns));
+    return new LiveRowScan.Files(
+        tasks, files.specs(), files.unpruned()::of, task -> reader.open(task, columns));
   }
 
   private @Nullable NameMapping nameMapping() {

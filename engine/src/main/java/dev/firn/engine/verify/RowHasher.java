@@ -3,9 +3,12 @@ package dev.firn.engine.verify;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.BitVector;
 import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.Float4Vector;
+import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.arrow.vector.complex.StructVector;
@@ -34,6 +37,7 @@ public final class RowHasher {
   /** Elements of lists that are hashed at once: bounds the memory, not the lists. */
   private static final int ELEMENTS_MAX = 1 << 16;
 
+  private final Set<Integer> oneNan;
   private final List<String> names = new ArrayList<>();
   private final List<String> topNames = new ArrayList<>();
   private final Node[] columns;
@@ -54,8 +58,10 @@ public final class RowHasher {
 
   /**
    * @param schema of the batches
+   * @param oneNan ids of columns in which one NaN is as good as another
    */
-  public RowHasher(Schema schema) {
+  public RowHasher(Schema schema, Set<Integer> oneNan) {
+    this.oneNan = oneNan;
     List<Types.NestedField> fields = schema.columns();
     columns = new Node[fields.size()];
     for (int i = 0; i < columns.length; i++) {
@@ -262,10 +268,12 @@ public final class RowHasher {
   /** Values of at most eight bytes, by their bits. */
   private final class WordNode extends Node {
     private final int bytes; // 0: single bits
+    private final boolean normalizes;
 
     WordNode(int index, int fieldId, int bytes) {
       super(index, fieldId);
       this.bytes = bytes;
+      this.normalizes = oneNan.contains(fieldId);
     }
 
     @Override
@@ -283,6 +291,11 @@ public final class RowHasher {
         gatherInts(data, slots.slot, slots.count, values);
       } else {
         gatherLongs(data, slots.slot, slots.count, values);
+      }
+      if (normalizes && vector instanceof Float4Vector) {
+        normalizeFloats(slots.count, values);
+      } else if (normalizes && vector instanceof Float8Vector) {
+        normalizeDoubles(slots.count, values);
       }
       add(this, validity(vector), slots, values);
     }
@@ -312,6 +325,20 @@ public final class RowHasher {
   private static void gatherLongs(long data, int[] slot, int count, long[] into) {
     for (int k = 0; k < count; k++) {
       into[k] = MemoryUtil.getLong(data + ((long) slot[k] << 3));
+    }
+  }
+
+  private static void normalizeFloats(int count, long[] words) {
+    for (int k = 0; k < count; k++) {
+      float value = Float.intBitsToFloat((int) words[k]);
+      words[k] = Float.isNaN(value) ? Float.floatToIntBits(Float.NaN) : words[k];
+    }
+  }
+
+  private static void normalizeDoubles(int count, long[] words) {
+    for (int k = 0; k < count; k++) {
+      double value = Double.longBitsToDouble(words[k]);
+      words[k] = Double.isNaN(value) ? Double.doubleToLongBits(Double.NaN) : words[k];
     }
   }
 

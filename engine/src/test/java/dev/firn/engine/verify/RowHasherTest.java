@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -65,7 +66,10 @@ class RowHasherTest {
   // ---- values that are nearly the same
 
   private RowDigest digest(Schema schema, VectorSchemaRoot batch, int... rows) {
-    RowHasher hasher = new RowHasher(schema);
+    return digest(new RowHasher(schema, Set.of()), batch, rows);
+  }
+
+  private RowDigest digest(RowHasher hasher, VectorSchemaRoot batch, int... rows) {
     RowDigest digest = new RowDigest(hasher.columnNames().size());
     long[] live = new long[(batch.getRowCount() + 63) / 64];
     for (int row : rows) {
@@ -117,9 +121,17 @@ class RowHasherTest {
           RowDigest second = digest(schema, batch, other);
           assertThat(first.sameAs(second)).as("%d and %d", one, other).isEqualTo(one == other);
           assertThat(first.differingColumns(second).cardinality()).isEqualTo(one == other ? 0 : 2);
+          RowHasher oneNan = new RowHasher(schema, Set.of(1, 2));
+          assertThat(digest(oneNan, batch, one).sameAs(digest(oneNan, batch, other)))
+              .as("%d and %d where one NaN is as good as another", one, other)
+              .isEqualTo(one == other || isNan(floats[one]) && isNan(floats[other]));
         }
       }
     }
+  }
+
+  private static boolean isNan(int bits) {
+    return Float.isNaN(Float.intBitsToFloat(bits));
   }
 
   private static final Schema LISTS =
@@ -247,7 +259,7 @@ class RowHasherTest {
   @Test
   void theColumnWhoseValuesChangedPlacesIsTheOneWithoutWhichRowsStay() {
     try (VectorSchemaRoot batch = two(1, 10, 2, 20, 1, 20, 2, 10)) {
-      RowHasher hasher = new RowHasher(TWO);
+      RowHasher hasher = new RowHasher(TWO, Set.of());
       long[] before = new long[2];
       long[] after = new long[2];
       RowDigest digest = new RowDigest(2);
@@ -262,7 +274,7 @@ class RowHasherTest {
       assertThat(before).isEqualTo(after);
     }
     try (VectorSchemaRoot batch = two(1, 10, 2, 20, 3, 30, 1, 20, 2, 30, 3, 10)) {
-      RowHasher hasher = new RowHasher(TWO);
+      RowHasher hasher = new RowHasher(TWO, Set.of());
       long[] before = new long[2];
       hasher.hashWithout(batch, new long[] {0b000111}, 3, new RowDigest(2), before);
       long[] after = new long[2];
