@@ -1,7 +1,6 @@
 package dev.firn.engine;
 
 import dev.firn.deletes.DeleteLimits;
-import dev.firn.deletes.DeletedRows;
 import dev.firn.deletes.GroupDeletes;
 import dev.firn.engine.parquet.RowBatches;
 import dev.firn.engine.parquet.RowGroupView;
@@ -10,7 +9,6 @@ import dev.firn.engine.parquet.TableReader;
 import dev.firn.engine.verify.RowHasher;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -20,7 +18,6 @@ import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
@@ -148,28 +145,28 @@ final class LiveRowScan {
 
   private void readPart(Files files, List<FileScanTask> tasks, Supplier<Visitor> visitors)
       throws IOException {
-    LongAdder expected = new LongAdder();
-    try (GroupDeletes deletes =
-            GroupDeletes.open(
-                files.specs(),
-                means.schema(),
-                means.historic(),
-                tasks,
-                files.deletes(),
-                means.reader(),
-                means.deleteLimits());
-        RowGroupFeed feed =
-            new RowGroupFeed(
-                files.opener(),
-                tasks,
-                task -> deletedRows(deletes, task, expected),
-                means.fetchers())) {
+    GroupDeletes deletes =
+        GroupDeletes.resolve(
+            files.specs(),
+            means.schema(),
+            means.historic(),
+            tasks,
+            files.deletes(),
+            means.reader(),
+            means.deleteLimits(),
+            means.fetchers());
+    long expected = 0;
+    for (FileScanTask task : tasks) {
+      expected += task.file().recordCount() - deletes.deletedRows(task).count();
+    }
+    try (RowGroupFeed feed =
+        new RowGroupFeed(files.opener(), tasks, deletes::deletedRows, means.fetchers())) {
       Part part = new Part(feed);
       long visited = means.workers() == null ? part.run(visitors.get()) : run(part, visitors);
-      if (visited != expected.sum()) {
+      if (visited != expected) {
         throw new RowsLostException(
             "Data files have "
-                + expected.sum()
+                + expected
                 + " live rows but "
                 + visited
                 + " were read, of "
@@ -196,18 +193,6 @@ final class LiveRowScan {
     } finally {
       part.stopped.set(true);
       Results.settle(futures); // before the feed that they take from is closed
-    }
-  }
-
-  private static DeletedRows deletedRows(
-      GroupDeletes deletes, FileScanTask task, LongAdder expected) {
-    try {
-      DeletedRows deleted = deletes.deletedRows(task);
-      expected.add(task.file().recordCount() - deleted.count());
-      return deleted;
-    } catch (IOException e) {
-      throw new UncheckedIOException(
-          "Cannot read the key columns of " + task.file().location() + ": nothing was changed", e);
     }
   }
 
