@@ -101,6 +101,7 @@ public final class Compaction {
   private long rowsDeleted;
   private long rowsCarriedOver;
   private long rowsWritten;
+  private long rowsVerified;
   private long bytesRead;
   private long bytesWritten;
   private long arrowPeakBytes;
@@ -374,6 +375,9 @@ public final class Compaction {
                   band,
                   groupsAtOnce,
                   scratch,
+                  settings.verify()
+                      ? verifier(pin, groups, reader, memory, fetchers, encoders, groupsAtOnce)
+                      : null,
                   listener));
       try {
         OutputDeletes outputDeletes =
@@ -389,6 +393,27 @@ public final class Compaction {
     } finally {
       deleteScratch(scratch);
     }
+  }
+
+  private GroupVerifier verifier(
+      Pin pin,
+      List<RewriteFileGroup> groups,
+      TableReader reader,
+      MemoryShares memory,
+      ExecutorService fetchers,
+      ExecutorService workers,
+      int groupsAtOnce) {
+    Set<String> inputs = new HashSet<>();
+    groups.forEach(group -> group.rewrittenFiles().forEach(file -> inputs.add(file.location())));
+    return new GroupVerifier(
+        pin,
+        SnapshotFiles.of(table, snapshot(pin), inputs::contains),
+        reader,
+        memory,
+        fetchers,
+        workers,
+        Math.max(1, settings.threads() / groupsAtOnce),
+        groupsAtOnce);
   }
 
   private int fetchThreads() {
@@ -585,6 +610,7 @@ public final class Compaction {
       rowsRead += result.rowsRead();
       rowsDeleted += result.rowsDeleted();
       rowsWritten += result.rowsWritten();
+      rowsVerified += result.rowsVerified();
       bytesWritten += result.bytesWritten();
     }
     Snapshot snapshot = table.snapshot(committed.snapshotId());
@@ -617,7 +643,8 @@ public final class Compaction {
         new CompactionReport.Groups(groupsPlanned, groupsCommitted, groupsFailed),
         new CompactionReport.DataFiles(filesRewritten, filesAdded),
         deleteFilesRemoved,
-        new CompactionReport.Rows(rowsRead, rowsDeleted, rowsWritten, rowsCarriedOver),
+        new CompactionReport.Rows(
+            rowsRead, rowsDeleted, rowsWritten, rowsCarriedOver, rowsVerified),
         new CompactionReport.Bytes(bytesRead, bytesWritten),
         new CompactionReport.Seconds(
             seconds(totalNanos), seconds(planNanos), seconds(rewriteNanos), seconds(commitNanos)),

@@ -87,7 +87,13 @@ public enum CompactionOption {
       "partial-progress.max-failed-commits",
       Kind.NUMBER,
       "partial-progress.max-commits",
-      "Commits that may fail before the run starts no more groups.");
+      "Commits that may fail before the run starts no more groups."),
+  VERIFY(
+      "verify",
+      Kind.FLAG,
+      "false",
+      "Reads outputs back before they are committed and compares them with the live rows of their"
+          + " inputs.");
 
   /** What a value must look like. */
   public enum Kind {

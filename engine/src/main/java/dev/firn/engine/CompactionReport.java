@@ -60,9 +60,15 @@ public record CompactionReport(
    *
    * @param carriedOver rows written that delete files of the same commits delete, because others
    *     deleted them from the inputs meanwhile
+   * @param verified rows written that were read back and compared with the inputs' before the
+   *     commit
    */
   public record Rows(
-      long read, long deleted, long written, @JsonProperty("carried_over") long carriedOver) {}
+      long read,
+      long deleted,
+      long written,
+      @JsonProperty("carried_over") long carriedOver,
+      long verified) {}
 
   public record Bytes(long read, long written) {}
 
@@ -88,6 +94,9 @@ public record CompactionReport(
     CORRUPT(6),
     @JsonProperty("unsupported")
     UNSUPPORTED(6),
+    /** The outputs, read back, do not hold the rows of the inputs. */
+    @JsonProperty("mismatch")
+    MISMATCH(8),
     /** The limit named is too small for the group. */
     @JsonProperty("memory")
     MEMORY(7),
@@ -114,7 +123,7 @@ public record CompactionReport(
     }
   }
 
-  /** The exit code that a command ends with: 0, 1, 3, 4, 5, 6 or 7. */
+  /** The exit code that a command ends with: 0, 1, 3, 4, 5, 6, 7 or 8. */
   @JsonIgnore
   public int exitCode() {
     if (failures.isEmpty()) {

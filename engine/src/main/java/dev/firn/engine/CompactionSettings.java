@@ -130,6 +130,10 @@ public record CompactionSettings(
     return CompactionOption.REMOVE_DANGLING_DELETES.flag(options, false);
   }
 
+  boolean verify() {
+    return CompactionOption.VERIFY.flag(options, false);
+  }
+
   boolean rewriteAll() {
     return CompactionOption.REWRITE_ALL.flag(options, false);
   }

@@ -34,6 +34,9 @@ final class FailureKinds {
           || cause instanceof OutOfMemoryError) {
         return FailureKind.MEMORY;
       }
+      if (cause instanceof RowsDifferException) {
+        return FailureKind.MISMATCH;
+      }
       if (cause instanceof CorruptDeleteException
           || cause instanceof CorruptFileException
           || cause instanceof ShortFileException

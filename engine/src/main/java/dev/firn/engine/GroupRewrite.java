@@ -49,11 +49,17 @@ final class GroupRewrite {
    * What became of a group.
    *
    * @param rowsRead all rows of the inputs, deleted or not
+   * @param rowsVerified rows that were read back and compared
    * @param bytesWritten sizes of the output files
    * @param origins where each row of the outputs came from; the taker closes it
    */
   record Result(
-      long rowsRead, long rowsDeleted, long rowsWritten, long bytesWritten, RowOrigins origins) {}
+      long rowsRead,
+      long rowsDeleted,
+      long rowsWritten,
+      long rowsVerified,
+      long bytesWritten,
+      RowOrigins origins) {}
 
   private final RunContext run;
 
@@ -97,7 +103,12 @@ final class GroupRewrite {
     RowOrigins origins = origins(group);
     try {
       return result(
-          group, rowsRead, rowsDeleted, move(group, tasks, deleted, origins, memory), origins);
+          group,
+          rowsRead,
+          rowsDeleted,
+          move(group, tasks, deleted, origins, memory),
+          origins,
+          memory);
     } catch (Throwable failure) {
       origins.close();
       throw failure;
@@ -117,7 +128,9 @@ final class GroupRewrite {
       long rowsRead,
       long rowsDeleted,
       List<DataFile> written,
-      RowOrigins origins) {
+      RowOrigins origins,
+      BufferAllocator memory)
+      throws IOException {
     long rowsWritten = written.stream().mapToLong(DataFile::recordCount).sum();
     if (rowsRead - rowsDeleted != rowsWritten) {
       discard(written);
@@ -132,13 +145,28 @@ final class GroupRewrite {
               + rowsWritten
               + "; it is not committed and its outputs are removed");
     }
+    long rowsVerified = verify(group, written, memory);
     group.setOutputFiles(new HashSet<>(written));
     return new Result(
         rowsRead,
         rowsDeleted,
         rowsWritten,
+        rowsVerified,
         written.stream().mapToLong(DataFile::fileSizeInBytes).sum(),
         origins);
+  }
+
+  private long verify(RewriteFileGroup group, List<DataFile> written, BufferAllocator memory)
+      throws IOException {
+    if (run.verifier() == null) {
+      return 0;
+    }
+    try {
+      return run.verifier().verify(group, written, memory);
+    } catch (Throwable failure) {
+      discard(written);
+      throw failure;
+    }
   }
 
   private List<DataFile> move(

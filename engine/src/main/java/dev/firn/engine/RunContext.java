@@ -8,6 +8,7 @@ import java.util.function.Function;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the groups of one round share. Owned by {@link Compaction}, which closes what is to be
@@ -22,6 +23,7 @@ import org.apache.iceberg.FileScanTask;
  * @param band the sizes that output files are to have
  * @param groupsAtOnce groups in work at once: each has this share of the memory
  * @param scratch the round's own directory for what does not fit into memory
+ * @param verifier reads outputs back before they are committed; null if that is not asked for
  */
 record RunContext(
     Pin pin,
@@ -36,4 +38,5 @@ record RunContext(
     ExplainingPlanner.OutputBand band,
     int groupsAtOnce,
     Path scratch,
+    @Nullable GroupVerifier verifier,
     CompactionListener listener) {}

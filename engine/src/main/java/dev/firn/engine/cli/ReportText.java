@@ -25,6 +25,9 @@ final class ReportText {
     table.print(out);
     out.println();
     AlignedTable rest = new AlignedTable("  ", "rows deleted", count(report.rows().deleted()));
+    if (report.rows().verified() > 0) {
+      rest.row("rows verified", count(report.rows().verified()));
+    }
     if (report.rows().carriedOver() > 0) {
       rest.row("deleted meanwhile, carried over", count(report.rows().carriedOver()));
     }

@@ -40,7 +40,7 @@ class ReportTest {
     assertThat(names(json.get("groups"))).containsExactly("planned", "committed", "failed");
     assertThat(names(json.get("data_files"))).containsExactly("rewritten", "added");
     assertThat(names(json.get("rows")))
-        .containsExactly("read", "deleted", "written", "carried_over");
+        .containsExactly("read", "deleted", "written", "carried_over", "verified");
     assertThat(names(json.get("bytes"))).containsExactly("read", "written");
     assertThat(names(json.get("seconds"))).containsExactly("total", "plan", "rewrite", "commit");
     assertThat(names(json.get("failures").get(0))).containsExactly("group", "kind", "message");
@@ -98,7 +98,7 @@ class ReportTest {
         new CompactionReport.Groups(planned, committed, failures.size()),
         new CompactionReport.DataFiles(100, 3),
         12,
-        new CompactionReport.Rows(1_000_000, 1_000, 999_000, 0),
+        new CompactionReport.Rows(1_000_000, 1_000, 999_000, 0, 0),
         new CompactionReport.Bytes(5 << 20, 4 << 20),
         new CompactionReport.Seconds(3.5, 0.5, 2.5, 0.5),
         1 << 30,
