@@ -60,7 +60,7 @@ public final class CommitCoordinator {
   public static final String COMMIT_ID = "firn.commit-id";
 
   /** Against a writer that is faster than a commit takes, carrying over could go on for ever. */
-  private static final int CARRY_OVERS_MAX = 20;
+  private static final int CARRY_OVERS_MAX = 50;
 
   private static final long LOOK_WAIT_MILLIS_MIN = 100;
   private static final long LOOK_WAIT_MILLIS_MAX = 10_000;

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -18,8 +19,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.VarBinaryVector;
 import org.apache.iceberg.DataFile;
@@ -62,9 +65,12 @@ final class OutputDeletes implements CarryOver {
   private final String operationId;
   private final TableReader reader;
   private final DeleteLimits limits;
-  private final Executor fetchers;
+  private final ExecutorService fetchers;
   private final Map<RewriteFileGroup, RowOrigins> origins =
       Collections.synchronizedMap(new IdentityHashMap<>());
+  /* Of the groups that met new deletes: by the identity of a delete file, then by input. */
+  private final Map<RewriteFileGroup, Map<String, Map<String, DeletedRows>>> resolved =
+      new IdentityHashMap<>();
   private final AtomicInteger carryOvers = new AtomicInteger();
 
   /**
@@ -73,7 +79,11 @@ final class OutputDeletes implements CarryOver {
    * @param fetchers threads to read delete files in
    */
   OutputDeletes(
-      Pin pin, String operationId, TableReader reader, DeleteLimits limits, Executor fetchers) {
+      Pin pin,
+      String operationId,
+      TableReader reader,
+      DeleteLimits limits,
+      ExecutorService fetchers) {
     this.pin = pin;
     this.operationId = operationId;
     this.reader = reader;
@@ -119,31 +129,97 @@ final class OutputDeletes implements CarryOver {
         of.group().fileScanTasks().stream()
             .filter(task -> of.byInput().containsKey(task.file().location()))
             .toList();
-    @Nullable DeletedRows[] deleted = new DeletedRows[ordinals.size()];
-    GroupDeletes resolved =
-        GroupDeletes.resolve(
-            pin.specs(),
-            pin.schema(),
-            List.of(),
-            tasks,
-            task -> of.byInput().getOrDefault(task.file().location(), List.of()),
-            reader,
-            limits,
-            fetchers);
-    for (FileScanTask task : tasks) {
-      int input = Objects.requireNonNull(ordinals.get(task.file().location()));
-      deleted[input] = resolved.deletedRows(task);
+    Map<String, Map<String, DeletedRows>> resolved = resolved(of, tasks);
+    List<DeletedRows>[] deleted = newArray(ordinals.size());
+    for (Map.Entry<String, Integer> input : ordinals.entrySet()) {
+      List<DeletedRows> all = new ArrayList<>();
+      for (DeleteFile file : of.byInput().getOrDefault(input.getKey(), List.of())) {
+        DeletedRows rows = Objects.requireNonNull(resolved.get(identity(file))).get(input.getKey());
+        if (rows != null && rows.count() > 0) {
+          all.add(rows);
+        }
+      }
+      deleted[input.getValue()] = all;
     }
     known.forEachRun(new RunsToDelete(deleted, sink));
   }
 
+  @SuppressWarnings("unchecked")
+  private static List<DeletedRows>[] newArray(int length) {
+    return (List<DeletedRows>[]) new List<?>[length];
+  }
+
+  /**
+   * What each delete file deletes, by the location of the input. Those that an earlier carry-over
+   * has read are not read again: beside a writer that never rests they become many.
+   */
+  private Map<String, Map<String, DeletedRows>> resolved(NewDeletes of, List<FileScanTask> tasks)
+      throws IOException {
+    Map<String, DeleteFile> files = new LinkedHashMap<>();
+    of.byInput().values().forEach(some -> some.forEach(file -> files.put(identity(file), file)));
+    Map<String, Map<String, DeletedRows>> known =
+        resolved.computeIfAbsent(of.group(), group -> new HashMap<>());
+    known.keySet().retainAll(files.keySet());
+    Map<String, Future<Map<String, DeletedRows>>> reading = new LinkedHashMap<>();
+    files.forEach(
+        (identity, file) -> {
+          if (!known.containsKey(identity)) {
+            reading.put(identity, fetchers.submit(() -> resolve(file, of, tasks)));
+          }
+        });
+    try {
+      for (Map.Entry<String, Future<Map<String, DeletedRows>>> entry : reading.entrySet()) {
+        known.put(entry.getKey(), Results.of(entry.getValue()));
+      }
+      return known;
+    } finally {
+      Results.settle(reading.values());
+    }
+  }
+
+  private Map<String, DeletedRows> resolve(DeleteFile file, NewDeletes of, List<FileScanTask> tasks)
+      throws IOException {
+    List<FileScanTask> reached =
+        tasks.stream()
+            .filter(task -> ofInput(task, of).anyMatch(delete -> same(delete, file)))
+            .toList();
+    GroupDeletes deletes =
+        GroupDeletes.resolve(
+            pin.specs(),
+            pin.schema(),
+            List.of(),
+            reached,
+            task -> ofInput(task, of).filter(delete -> same(delete, file)).toList(),
+            reader,
+            limits,
+            Runnable::run);
+    Map<String, DeletedRows> rows = new HashMap<>();
+    for (FileScanTask task : reached) {
+      rows.put(task.file().location(), deletes.deletedRows(task));
+    }
+    return rows;
+  }
+
+  private static Stream<DeleteFile> ofInput(FileScanTask task, NewDeletes of) {
+    return of.byInput().getOrDefault(task.file().location(), List.of()).stream();
+  }
+
+  /** Vectors share files (D29). */
+  private static String identity(DeleteFile file) {
+    return file.location() + " " + file.contentOffset();
+  }
+
+  private static boolean same(DeleteFile one, DeleteFile other) {
+    return identity(one).equals(identity(other));
+  }
+
   /** Deletes from each output those rows whose origins are deleted. */
   private static final class RunsToDelete implements RowOrigins.Runs {
-    private final @Nullable DeletedRows[] deleted;
+    private final List<DeletedRows>[] deleted;
     private final Sink sink;
     private final long[] live = new long[LiveRows.words(STEP_ROWS)];
 
-    RunsToDelete(@Nullable DeletedRows[] deleted, Sink sink) {
+    RunsToDelete(List<DeletedRows>[] deleted, Sink sink) {
       this.deleted = deleted;
       this.sink = sink;
     }
@@ -151,22 +227,34 @@ final class OutputDeletes implements CarryOver {
     @Override
     public void accept(DataFile output, long outputPosition, long origin, long rows)
         throws IOException {
-      DeletedRows gone = deleted[RowOrigins.input(origin)];
+      List<DeletedRows> gone = deleted[RowOrigins.input(origin)];
       long position = RowOrigins.position(origin);
-      if (gone == null || !gone.anyIn(position, rows)) {
+      if (!anyIn(gone, position, rows)) {
         return;
       }
       for (long done = 0; done < rows; done += STEP_ROWS) {
         int step = (int) Math.min(STEP_ROWS, rows - done);
         LiveRows.setAll(live, step);
-        if (gone.clearDeleted(position + done, step, live) > 0) {
-          for (int row = 0; row < step; row++) {
-            if ((live[row >>> 6] >>> row & 1) == 0) {
-              sink.delete(output, outputPosition + done + row);
-            }
+        int cleared = 0;
+        for (DeletedRows some : gone) {
+          cleared += some.clearDeleted(position + done, step, live);
+        }
+        for (int row = 0; cleared > 0; row++) {
+          if ((live[row >>> 6] >>> row & 1) == 0) {
+            sink.delete(output, outputPosition + done + row);
+            cleared--;
           }
         }
       }
+    }
+
+    private static boolean anyIn(List<DeletedRows> deleted, long position, long rows) {
+      for (DeletedRows some : deleted) {
+        if (some.anyIn(position, rows)) {
+          return true;
+        }
+      }
+      return false;
     }
   }
 
@@ -186,7 +274,7 @@ final class OutputDeletes implements CarryOver {
         for (DeleteFile file : files) {
           if (ContentFileUtil.referencedDataFileLocation(file) == null) {
             shared.put(file.location(), file);
-          } else if (seen.add(file.location() + " " + file.contentOffset())) {
+          } else if (seen.add(identity(file))) {
             ofInputs.add(new Replacement(file, Optional.empty()));
           }
         }
