@@ -198,6 +198,52 @@ class LineageRulesTest {
   }
 
   @Test
+  void l5IdsAreAssignedAnewWhenAnotherCommitComesFirst() {
+    Table table = v3();
+    TableFiles.of(table).append(SmallTable.rows(0, 10, "eu"));
+    TableFiles.of(table).append(SmallTable.rows(10, 10, "eu"));
+    Map<Long, Lineage> before = lineage(table);
+    Runs.beside(
+        table,
+        Runs.all(scratch),
+        other -> TableFiles.of(other).append(SmallTable.rows(100, 7, "eu")));
+    Map<Long, Lineage> after = lineage(table);
+    assertThat(after).containsAllEntriesOf(before).hasSize(27);
+    assertThat(after.get(100L)).isEqualTo(new Lineage(20L, 3L));
+    assertThat(after.values()).extracting(Lineage::rowId).doesNotHaveDuplicates();
+    for (DataFile file : files(table)) {
+      assertThat(file.firstRowId() + file.recordCount()).isLessThanOrEqualTo(nextRowId(table));
+    }
+    assertThat(files(table)).extracting(DataFile::firstRowId).contains(20L).hasSize(2);
+  }
+
+  /** What is deleted meanwhile goes; what stays has the lineage that it had. */
+  @ParameterizedTest
+  @MethodSource("layouts")
+  void l1l2c5RowsBesideThoseThatAreDeletedMeanwhileKeepTheirLineage(
+      Layout layout, Map<String, String> options) {
+    Table table = SmallTable.withDeletes(directory.resolve("table"), 3);
+    Map<Long, Lineage> expected = lineage(table);
+    for (long id : new long[] {1, 5, 13, 21, 39}) {
+      assertThat(expected.remove(id)).isNotNull();
+    }
+    List<DataFile> eu = SmallTable.files(table, "eu");
+    List<DataFile> us = SmallTable.files(table, "us");
+    Runs.beside(
+        table,
+        Runs.all(scratch).layout(layout).options(options),
+        other ->
+            TableFiles.of(other)
+                .deletePositions(
+                    Map.of(
+                        eu.get(0), new long[] {1, 5},
+                        us.get(0), new long[] {3},
+                        eu.get(1), new long[] {1},
+                        us.get(1), new long[] {9})));
+    assertThat(lineage(table)).isEqualTo(expected);
+  }
+
+  @Test
   void l8n5FilesThatAreNotRewrittenKeepTheirFirstRowId() {
     Table table =
         TableBuilder.at(directory.resolve("table"))

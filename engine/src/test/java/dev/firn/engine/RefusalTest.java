@@ -159,7 +159,7 @@ class RefusalTest {
     "write.parquet.page-version, v9",
     "write.parquet.row-group-check-min-record-count, 1000000"
   })
-  void propertiesThatCannotBe(String key, String value) throws IOException {
+  void m11PropertiesThatCannotBe(String key, String value) throws IOException {
     Table table = SmallTable.withDeletes(directory.resolve("t"), 2);
     table.updateProperties().set(key, value).commit();
     wrong(table, settings(), key.endsWith("min-record-count") ? "record-count" : key);
@@ -193,7 +193,7 @@ class RefusalTest {
   // ---- wishes
 
   @Test
-  void branchesThatAreNone() throws IOException {
+  void c16BranchesThatAreNone() throws IOException {
     Table table = SmallTable.withDeletes(directory.resolve("t"), 2);
     table.manageSnapshots().createTag("v1", table.currentSnapshot().snapshotId()).commit();
     wrong(table, settings().branch("none"), "none", "no such branch", "main");
@@ -201,7 +201,7 @@ class RefusalTest {
   }
 
   @Test
-  void ordersThatCannotBe() throws IOException {
+  void o8OrdersThatCannotBe() throws IOException {
     Table table = SmallTable.withDeletes(directory.resolve("t"), 2);
     wrong(table, settings().layout(new Layout.TableOrder()), "sort order", "none");
     SortOrder order = SortOrder.builderFor(table.schema()).asc("note").build();
@@ -210,7 +210,7 @@ class RefusalTest {
   }
 
   @Test
-  void specsThatAreNone() throws IOException {
+  void p1SpecsThatAreNone() throws IOException {
     Table table = SmallTable.withDeletes(directory.resolve("t"), 2);
     wrong(table, settings().option("output-spec-id", "77"), "77");
   }
