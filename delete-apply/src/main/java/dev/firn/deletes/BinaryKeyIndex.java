@@ -88,9 +88,15 @@ final class BinaryKeyIndex extends KeyIndex {
       slot = freeSlot(hash);
     }
     int words = (to - from >>> 3) + 1;
-    int address = addressFor(words);
-    if (address < 0) {
-      return false;
+    int address;
+    if (tailUsed + words <= chunks[tail].length) {
+      address = tail << CHUNK_BITS | tailUsed;
+      tailUsed += words;
+    } else {
+      address = addressFor(words);
+      if (address < 0) {
+        return false;
+      }
     }
     long[] chunk = chunks[address >>> CHUNK_BITS];
     int word = address & (CHUNK_WORDS - 1);
@@ -181,16 +187,21 @@ final class BinaryKeyIndex extends KeyIndex {
     if (count == SLOTS_MAX || !memory.reserveInPlaceOf(slotBytes(count), slotBytes(2 * count))) {
       return false;
     }
-    long[] old = slots;
-    slots = new long[2 * count];
+    long[] grown = new long[2 * count];
     useSlots(2 * count);
-    for (long held : old) {
+    int mask = grown.length - 1;
+    for (long held : slots) {
       if (held != 0) {
         int hash = (int) (held >>> 32);
         addToFilter(hash);
-        slots[freeSlot(hash)] = held;
+        int slot = hash >>> shift;
+        while (grown[slot] != 0) {
+          slot = (slot + 1) & mask;
+        }
+        grown[slot] = held;
       }
     }
+    slots = grown;
     memory.release(slotBytes(count));
     return true;
   }

@@ -1,10 +1,14 @@
 package dev.firn.deletes;
 
 import java.io.IOException;
+import java.util.Map;
+import java.util.Set;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.types.Type;
 
 /**
  * What resolving deletes needs read: rows of delete files, key columns of data files, and deletion
@@ -35,6 +39,14 @@ public interface DeleteSource {
    * defaults and identity constants applied, in the types of {@code columns}.
    */
   void readKeys(FileScanTask task, Schema columns, Batches batches) throws IOException;
+
+  /**
+   * The types that a data or delete file itself has for some fields, at any depth, by id. Asked
+   * only for fields that are in no schema of the table any more (rule D14).
+   *
+   * @return without those that the file does not have, or not in a type that can be read
+   */
+  Map<Integer, Type> fieldTypes(ContentFile<?> file, Set<Integer> ids) throws IOException;
 
   /**
    * Reads the bytes of a deletion vector: {@code contentSizeInBytes} from {@code contentOffset}.

@@ -10,8 +10,10 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileContent;
@@ -19,6 +21,7 @@ import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.types.Type;
 import org.apache.iceberg.util.ContentFileUtil;
 import org.apache.iceberg.util.ScanTaskUtil;
 import org.jspecify.annotations.Nullable;
@@ -114,7 +117,8 @@ public final class GroupDeletes {
    *
    * @param specs all partition specs of the table, by id
    * @param current the schema whose types keys are compared in
-   * @param historic the other schemas of the table, for equality fields that were dropped since
+   * @param historic the other schemas of the table, for equality fields that were dropped since.
+   *     The types of fields that are in none of them are learned from the files
    * @param tasks the data files of the group, whole files
    * @param deletes the delete files of a task: those that it lists, and any that the planner left
    *     out wrongly (H5)
@@ -141,12 +145,13 @@ public final class GroupDeletes {
     KeyMemory memory = new KeyMemory(limits.keyIndexBytesMax());
     PositionDeletes positionDeletes = new PositionDeletes();
     Partitions partitions = new Partitions(specs);
-    EqualityDeletes equalityDeletes =
-        new EqualityDeletes(partitions, new KeyFields(current, historic), memory);
+    KeyFields keyFields = new KeyFields(current, historic);
+    EqualityDeletes equalityDeletes = new EqualityDeletes(partitions, keyFields, memory);
     List<Listed> listed = new ArrayList<>(tasks.size());
     for (FileScanTask task : tasks) {
       listed.add(Listed.of(task, deletes.apply(task), partitions));
     }
+    learnLostFields(listed, keyFields, source, threads);
     for (Listed file : listed) {
       for (DeleteFile delete : file.positionFiles) {
         positionDeletes.assign(delete, file.task.file(), file.positions);
@@ -171,6 +176,37 @@ public final class GroupDeletes {
     files.forEach(file -> resolved.put(file.task, file.deleted));
     return new GroupDeletes(
         resolved, stats(positionDeletes, listed, vectors, files, equalityDeletes, memory));
+  }
+
+  /** Asks the files for the types of equality fields that are in no schema any more (D14). */
+  private static void learnLostFields(
+      List<Listed> listed, KeyFields fields, DeleteSource source, Executor threads)
+      throws IOException {
+    Map<String, ContentFile<?>> files = new LinkedHashMap<>();
+    Map<String, Set<Integer>> asked = new HashMap<>();
+    for (Listed file : listed) {
+      for (DeleteFile delete : file.equalityFiles) {
+        List<Integer> ids = delete.equalityFieldIds();
+        Set<Integer> lost = ids == null ? Set.of() : fields.lostOf(ids);
+        if (!lost.isEmpty()) {
+          for (ContentFile<?> one : List.of(delete, file.task.file())) {
+            files.put(one.location(), one);
+            asked.computeIfAbsent(one.location(), location -> new TreeSet<>()).addAll(lost);
+          }
+        }
+      }
+    }
+    List<ContentFile<?>> order = List.copyOf(files.values());
+    List<Jobs.Job<Map<Integer, Type>>> jobs = new ArrayList<>();
+    for (ContentFile<?> file : order) {
+      Set<Integer> ids = asked.getOrDefault(file.location(), Set.of());
+      jobs.add(new Jobs.Job<>(0, turn -> source.fieldTypes(file, ids)));
+    }
+    List<Map<Integer, Type>> types = Jobs.run(jobs, threads);
+    for (int i = 0; i < types.size(); i++) {
+      ContentFile<?> file = order.get(i);
+      types.get(i).forEach((id, type) -> fields.learn(id, type, file));
+    }
   }
 
   private static Map<DeleteFileId, DeletedPositions> readVectors(

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.types.Type;
@@ -23,11 +24,47 @@ final class KeyFields {
   private final List<Schema> schemas = new ArrayList<>();
   private final Map<Integer, Types.NestedField> resolved = new HashMap<>();
 
+  private final Map<Integer, Type> lost = new HashMap<>();
+
   KeyFields(Schema current, Collection<Schema> historic) {
     schemas.add(current);
     historic.stream()
         .sorted(Comparator.comparingInt(Schema::schemaId).reversed())
         .forEach(schemas::add);
+  }
+
+  /** The ids among these that are in no schema. */
+  Set<Integer> lostOf(Collection<Integer> ids) {
+    Set<Integer> unknown = new TreeSet<>(ids);
+    unknown.removeIf(id -> schemas.stream().anyMatch(schema -> schema.findField(id) != null));
+    return unknown;
+  }
+
+  /**
+   * Learns the type that a file has for a field which is in no schema. Of several types the one
+   * that the others can be promoted to counts (rule D16).
+   */
+  void learn(int id, Type type, ContentFile<?> file) {
+    Type known = lost.get(id);
+    if (known == null || promotes(known, type)) {
+      lost.put(id, type);
+    } else if (!promotes(type, known)) {
+      throw new UnsupportedDeleteException(
+          "Cannot apply the equality deletes on field "
+              + id
+              + ": it is in no schema of the table any more, and its type in "
+              + file.location()
+              + " is "
+              + type
+              + " but in another file "
+              + known
+              + ". The group is left as it was. Leave the partition out of the compaction.");
+    }
+  }
+
+  private static boolean promotes(Type from, Type to) {
+    return from.equals(to)
+        || (to.isPrimitiveType() && TypeUtil.isPromotionAllowed(from, to.asPrimitiveType()));
   }
 
   /** The columns of the keys of a delete file with these field ids, by ascending id. */
@@ -85,12 +122,17 @@ final class KeyFields {
             .build();
       }
     }
+    Type type = lost.get(id);
+    if (type != null && KeyColumn.supports(type)) {
+      return Types.NestedField.optional(id, "field_" + id, type);
+    }
     throw new UnsupportedDeleteException(
         "Cannot apply equality delete file "
             + file.location()
             + ": its field "
             + id
-            + " is in no schema of the table any more, so its keys cannot be read. The group is left"
+            + " is in no schema of the table any more and neither this file nor a data file tells a"
+            + " type that can be compared, so its keys cannot be read. The group is left"
             + " as it was. Leave the partition out of the compaction.");
   }
 

@@ -66,6 +66,12 @@ class DeletionVectorTest {
     }
 
     @Override
+    public java.util.Map<Integer, org.apache.iceberg.types.Type> fieldTypes(
+        org.apache.iceberg.ContentFile<?> file, java.util.Set<Integer> ids) {
+      return java.util.Map.of();
+    }
+
+    @Override
     public byte[] readDeletionVector(DeleteFile vector) {
       return blob;
     }

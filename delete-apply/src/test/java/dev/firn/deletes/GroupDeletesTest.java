@@ -445,6 +445,43 @@ class GroupDeletesTest {
   }
 
   @Test
+  void d14FieldOfNoSchemaIsComparedInTheWidestTypeThatTheFilesHave() throws IOException {
+    unpartitioned(2);
+    DataFile file = ids(1, 2);
+    DataFile without = t.data(NONE, null, row(CAT, "a"));
+    t.append(file, without);
+    t.delete(deleteIds(1));
+    DeleteFile later = deleteIds(2);
+    t.delete(later);
+    List<FileScanTask> tasks = t.tasks();
+    Schema left = new Schema(SCHEMA.findField(NAME));
+    t.rows.types.put(file.location(), Map.of(ID, Types.IntegerType.get()));
+    t.rows.types.put(later.location(), Map.of(ID, Types.LongType.get()));
+    GroupDeletes deletes = resolve(tasks, left);
+    assertThat(deletes.stats().rowsDeleted()).isEqualTo(2);
+    assertThat(t.rows.columnsAsked.get(file.location()).findType(ID))
+        .isEqualTo(Types.LongType.get());
+    t.rows.types.put(later.location(), Map.of(ID, Types.StringType.get()));
+    assertThatThrownBy(() -> resolve(tasks, left))
+        .isInstanceOf(UnsupportedDeleteException.class)
+        .hasMessageContaining("field 1")
+        .hasMessageContaining("string")
+        .hasMessageContaining("int");
+  }
+
+  private GroupDeletes resolve(List<FileScanTask> tasks, Schema only) throws IOException {
+    return GroupDeletes.resolve(
+        t.table.specs(),
+        only,
+        List.of(only),
+        tasks,
+        FileScanTask::deletes,
+        t.rows,
+        TableInMemory.NO_LIMIT,
+        t.threads);
+  }
+
+  @Test
   void d16KeysAreAskedForInThePromotedType() throws IOException {
     unpartitioned(2);
     DataFile file = ids(1, 5);

@@ -61,6 +61,12 @@ class PassesTest {
     }
 
     @Override
+    public Map<Integer, org.apache.iceberg.types.Type> fieldTypes(
+        org.apache.iceberg.ContentFile<?> file, java.util.Set<Integer> ids) {
+      return Map.of();
+    }
+
+    @Override
     public byte[] readDeletionVector(DeleteFile vector) throws IOException {
       throw new FileNotFoundException(vector.location());
     }

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.BigIntVector;
@@ -18,6 +19,7 @@ import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.IntVector;
 import org.apache.arrow.vector.VarBinaryVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.MetadataColumns;
@@ -39,6 +41,7 @@ final class RowsInMemory implements DeleteSource, AutoCloseable {
   final Map<DeleteFileId, Integer> opens = Collections.synchronizedMap(new LinkedHashMap<>());
   final Map<String, Integer> keyScans = Collections.synchronizedMap(new LinkedHashMap<>());
   final Map<String, Schema> columnsAsked = Collections.synchronizedMap(new LinkedHashMap<>());
+  final Map<String, Map<Integer, Type>> types = new HashMap<>();
   final BufferAllocator memory = new RootAllocator();
   int batchRows = 3;
 
@@ -76,6 +79,11 @@ final class RowsInMemory implements DeleteSource, AutoCloseable {
     keyScans.merge(task.file().location(), 1, Integer::sum);
     columnsAsked.put(task.file().location(), columns);
     read(task.file().location(), columns, batches);
+  }
+
+  @Override
+  public Map<Integer, Type> fieldTypes(ContentFile<?> file, Set<Integer> ids) {
+    return types.getOrDefault(file.location(), Map.of());
   }
 
   @Override

@@ -97,6 +97,8 @@ public final class Compaction {
   private long filesRewritten;
   private long filesAdded;
   private long deleteFilesRemoved;
+  private CompactionReport.UnmatchedDeletes unmatchedDeletes =
+      CompactionReport.UnmatchedDeletes.NONE;
   private long rowsRead;
   private long rowsDeleted;
   private long rowsCarriedOver;
@@ -145,9 +147,24 @@ public final class Compaction {
 
   private CompactionPlan plan(Pin pin, boolean explain) {
     bindFilter(pin);
+    try {
+      return plan(table, pin, explain);
+    } catch (RuntimeException e) {
+      Table plannable = LostFields.hindered(e) ? LostFields.plannable(table, snapshot(pin)) : null;
+      if (plannable == null) {
+        throw e;
+      }
+      return plan(plannable, pin, explain);
+    }
+  }
+
+  /**
+   * @param planned what the planner is given in place of the table
+   */
+  private CompactionPlan plan(Table planned, Pin pin, boolean explain) {
     ExplainingPlanner planner =
         new ExplainingPlanner(
-            table, settings.filter(), pin.snapshotId(), settings.options(), explain);
+            planned, settings.filter(), pin.snapshotId(), settings.options(), explain);
     List<RewriteFileGroup> groups;
     try {
       groups = planner.groups();
@@ -168,7 +185,7 @@ public final class Compaction {
     refuseUnsupported(pin, groups);
     DroppedSources.check(table, snapshot(pin), groups, !settings.partialProgress());
     List<String> partitions = groups.stream().map(group -> partitionPath(pin, group)).toList();
-    List<FileDecision> decisions = explain ? decisions(pin, planner, groups) : List.of();
+    List<FileDecision> decisions = explain ? decisions(planned, pin, planner, groups) : List.of();
     return new CompactionPlan(
         table.name(), settings.branch(), pin.snapshotId(), groups, partitions, decisions);
   }
@@ -183,9 +200,9 @@ public final class Compaction {
   }
 
   private List<FileDecision> decisions(
-      Pin pin, ExplainingPlanner planner, List<RewriteFileGroup> groups) {
+      Table planned, Pin pin, ExplainingPlanner planner, List<RewriteFileGroup> groups) {
     try (CloseableIterable<FileScanTask> all =
-        table.newScan().useSnapshot(pin.snapshotId()).ignoreResiduals().planFiles()) {
+        planned.newScan().useSnapshot(pin.snapshotId()).ignoreResiduals().planFiles()) {
       return planner.decisions(groups, all);
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot plan " + table.name() + ": nothing was changed", e);
@@ -609,6 +626,7 @@ public final class Compaction {
       bytesRead += group.inputFilesSizeInBytes();
       rowsRead += result.rowsRead();
       rowsDeleted += result.rowsDeleted();
+      unmatchedDeletes = unmatchedDeletes.plus(result.deletes().unmatched());
       rowsWritten += result.rowsWritten();
       rowsVerified += result.rowsVerified();
       bytesWritten += result.bytesWritten();
@@ -643,6 +661,7 @@ public final class Compaction {
         new CompactionReport.Groups(groupsPlanned, groupsCommitted, groupsFailed),
         new CompactionReport.DataFiles(filesRewritten, filesAdded),
         deleteFilesRemoved,
+        unmatchedDeletes,
         new CompactionReport.Rows(
             rowsRead, rowsDeleted, rowsWritten, rowsCarriedOver, rowsVerified),
         new CompactionReport.Bytes(bytesRead, bytesWritten),

@@ -3,6 +3,7 @@ package dev.firn.engine;
 import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import dev.firn.deletes.GroupDeletes;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
   "groups",
   "data_files",
   "delete_files_removed",
+  "unmatched_deletes",
   "rows",
   "bytes",
   "seconds",
@@ -40,6 +42,7 @@ public record CompactionReport(
     @JsonProperty("groups") Groups groups,
     @JsonProperty("data_files") DataFiles dataFiles,
     @JsonProperty("delete_files_removed") long deleteFilesRemoved,
+    @JsonProperty("unmatched_deletes") UnmatchedDeletes unmatchedDeletes,
     @JsonProperty("rows") Rows rows,
     @JsonProperty("bytes") Bytes bytes,
     @JsonProperty("seconds") Seconds seconds,
@@ -54,6 +57,47 @@ public record CompactionReport(
   public record Groups(int planned, int committed, int failed) {}
 
   public record DataFiles(long rewritten, long added) {}
+
+  /**
+   * Delete rows that deleted no row of the committed group which they were read for. Each group
+   * counts for itself: what matches nothing in one may match in another, or in files that were not
+   * rewritten.
+   *
+   * @param positionsElsewhere rows of position delete files that name no data file of the group
+   * @param positionsBeyond positions that the data file does not have, of position delete files
+   * @param positionsRepeated rows of position delete files that name a row again
+   * @param vectorPositionsBeyond positions that the data file does not have, of deletion vectors
+   * @param equalityKeys different keys of equality deletes that no row has in the data files of the
+   *     group that they apply to
+   */
+  public record UnmatchedDeletes(
+      @JsonProperty("positions_elsewhere") long positionsElsewhere,
+      @JsonProperty("positions_beyond") long positionsBeyond,
+      @JsonProperty("positions_repeated") long positionsRepeated,
+      @JsonProperty("vector_positions_beyond") long vectorPositionsBeyond,
+      @JsonProperty("equality_keys") long equalityKeys) {
+
+    static final UnmatchedDeletes NONE = new UnmatchedDeletes(0, 0, 0, 0, 0);
+
+    /** All of them. */
+    @JsonIgnore
+    public long sum() {
+      return positionsElsewhere
+          + positionsBeyond
+          + positionsRepeated
+          + vectorPositionsBeyond
+          + equalityKeys;
+    }
+
+    UnmatchedDeletes plus(GroupDeletes.Unmatched group) {
+      return new UnmatchedDeletes(
+          positionsElsewhere + group.positionsElsewhere(),
+          positionsBeyond + group.positionsBeyond(),
+          positionsRepeated + group.positionsRepeated(),
+          vectorPositionsBeyond + group.vectorPositionsBeyond(),
+          equalityKeys + group.equalityKeys());
+    }
+  }
 
   /**
    * Rows of committed groups.

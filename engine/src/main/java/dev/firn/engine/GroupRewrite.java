@@ -51,6 +51,7 @@ final class GroupRewrite {
    * @param rowsRead all rows of the inputs, deleted or not
    * @param rowsVerified rows that were read back and compared
    * @param bytesWritten sizes of the output files
+   * @param deletes what its delete files have come to
    * @param origins where each row of the outputs came from; the taker closes it
    */
   record Result(
@@ -59,6 +60,7 @@ final class GroupRewrite {
       long rowsWritten,
       long rowsVerified,
       long bytesWritten,
+      GroupDeletes.Stats deletes,
       RowOrigins origins) {}
 
   private final RunContext run;
@@ -102,13 +104,8 @@ final class GroupRewrite {
     }
     RowOrigins origins = origins(group);
     try {
-      return result(
-          group,
-          rowsRead,
-          rowsDeleted,
-          move(group, tasks, deleted, origins, memory),
-          origins,
-          memory);
+      List<DataFile> written = move(group, tasks, deleted, origins, memory);
+      return result(group, rowsRead, rowsDeleted, written, deletes.stats(), origins, memory);
     } catch (Throwable failure) {
       origins.close();
       throw failure;
@@ -128,6 +125,7 @@ final class GroupRewrite {
       long rowsRead,
       long rowsDeleted,
       List<DataFile> written,
+      GroupDeletes.Stats deletes,
       RowOrigins origins,
       BufferAllocator memory)
       throws IOException {
@@ -153,6 +151,7 @@ final class GroupRewrite {
         rowsWritten,
         rowsVerified,
         written.stream().mapToLong(DataFile::fileSizeInBytes).sum(),
+        deletes,
         origins);
   }
 

@@ -9,7 +9,8 @@ import java.lang.management.ManagementFactory;
  * @param heapBytes what the JVM may use for objects, output pages and delete keys among them
  * @param sortBytes rows held while they are sorted, in Arrow memory
  * @param decodeBytes row groups being decoded, in Arrow and native memory
- * @param keyIndexBytes keys of equality deletes, for each group in work
+ * @param keyIndexBytes keys of equality deletes, over all groups in work; what does not fit takes
+ *     several passes
  */
 record MemoryShares(
     long totalBytes, long heapBytes, long sortBytes, long decodeBytes, long keyIndexBytes) {

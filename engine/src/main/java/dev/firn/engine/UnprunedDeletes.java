@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileContent;
@@ -61,6 +62,25 @@ final class UnprunedDeletes {
     if (unprunable.isEmpty()) {
       return deletes;
     }
+    forEach(
+        table,
+        snapshot,
+        specs,
+        (spec, file) -> {
+          if (file.content() == FileContent.EQUALITY_DELETES
+              && file.equalityFieldIds().stream().anyMatch(unprunable::contains)) {
+            deletes.add(spec, file.copy());
+          }
+        });
+    return deletes;
+  }
+
+  /** Reads all delete manifests of a snapshot. The files are valid during the call only. */
+  static void forEach(
+      Table table,
+      Snapshot snapshot,
+      Map<Integer, PartitionSpec> specs,
+      BiConsumer<PartitionSpec, DeleteFile> action) {
     for (ManifestFile manifest : snapshot.deleteManifests(table.io())) {
       if (manifest.content() != ManifestContent.DELETES) {
         continue;
@@ -68,17 +88,13 @@ final class UnprunedDeletes {
       try (ManifestReader<DeleteFile> reader =
           ManifestFiles.readDeleteManifest(manifest, table.io(), specs)) {
         for (DeleteFile file : reader) {
-          if (file.content() == FileContent.EQUALITY_DELETES
-              && file.equalityFieldIds().stream().anyMatch(unprunable::contains)) {
-            deletes.add(Objects.requireNonNull(specs.get(file.specId())), file.copy());
-          }
+          action.accept(Objects.requireNonNull(specs.get(file.specId())), file);
         }
       } catch (IOException e) {
         throw new UncheckedIOException(
             "Cannot read delete manifest " + manifest.path() + ": nothing was changed", e);
       }
     }
-    return deletes;
   }
 
   private static Set<Integer> unprunableIds(Collection<Schema> schemas) {

@@ -2,8 +2,10 @@ package dev.firn.engine.cli;
 
 import dev.firn.engine.CompactionReport;
 import dev.firn.engine.CompactionReport.Failure;
+import dev.firn.engine.CompactionReport.UnmatchedDeletes;
 import java.io.PrintWriter;
 import java.util.Locale;
+import java.util.StringJoiner;
 import java.util.stream.Collectors;
 
 /** A report for people. */
@@ -32,6 +34,7 @@ final class ReportText {
       rest.row("deleted meanwhile, carried over", count(report.rows().carriedOver()));
     }
     rest.row("delete files removed", count(report.deleteFilesRemoved()));
+    rest.row("deletes without a row", unmatched(report.unmatchedDeletes()));
     rest.row(
         "groups",
         report.groups().committed()
@@ -65,6 +68,26 @@ final class ReportText {
               + failure.kind().name().toLowerCase(Locale.ROOT)
               + "): "
               + failure.message());
+    }
+  }
+
+  private static String unmatched(UnmatchedDeletes deletes) {
+    StringJoiner kinds = new StringJoiner(", ");
+    addTo(kinds, deletes.equalityKeys(), "equality keys");
+    addTo(kinds, deletes.positionsElsewhere(), "positions of other files");
+    addTo(
+        kinds,
+        deletes.positionsBeyond() + deletes.vectorPositionsBeyond(),
+        "positions past the end");
+    addTo(kinds, deletes.positionsRepeated(), "repeated positions");
+    return deletes.sum() == 0
+        ? "none"
+        : kinds + " (within their group; they may have rows elsewhere)";
+  }
+
+  private static void addTo(StringJoiner kinds, long deletes, String kind) {
+    if (deletes > 0) {
+      kinds.add(count(deletes) + " " + kind);
     }
   }
 

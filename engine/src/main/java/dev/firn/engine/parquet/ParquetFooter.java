@@ -9,11 +9,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.parquet.ParquetSchemaUtil;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.SchemaElement;
 import org.apache.parquet.format.Util;
+import org.apache.parquet.format.converter.ParquetMetadataConverter;
+import org.apache.parquet.schema.MessageType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,15 +39,16 @@ record ParquetFooter(
   /**
    * Reads the footer of a file with one request, or two if it is long.
    *
+   * @param tailBytesMax what is read at first; a file that is not longer is kept whole
    * @throws CorruptFileException if the file is not a Parquet file
    * @throws UnsupportedFileException if its footer is encrypted
    */
-  static ParquetFooter read(RangeReader ranges, String location, long fileLength)
+  static ParquetFooter read(RangeReader ranges, String location, long fileLength, int tailBytesMax)
       throws IOException {
     if (fileLength < MAGIC.length + TRAILER_BYTES) {
       throw corrupt(location, "it has only " + fileLength + " bytes");
     }
-    int tailBytes = (int) Math.min(TAIL_BYTES, fileLength);
+    int tailBytes = (int) Math.min(tailBytesMax, fileLength);
     byte[] tail = ranges.read(location, fileLength, fileLength - tailBytes, tailBytes);
     byte[] magic = Arrays.copyOfRange(tail, tailBytes - MAGIC.length, tailBytes);
     if (Arrays.equals(magic, MAGIC_ENCRYPTED)) {
@@ -94,6 +99,22 @@ record ParquetFooter(
   static CorruptFileException corrupt(String location, String reason) {
     return new CorruptFileException(
         "Cannot read " + location + ": " + reason + ". Nothing was changed.");
+  }
+
+  /** The fields that have ids, in the types of Iceberg that stand for those they have here. */
+  Schema fieldsWithIds() {
+    try {
+      MessageType message =
+          new ParquetMetadataConverter()
+              .fromParquetMetadata(metadata)
+              .getFileMetaData()
+              .getSchema();
+      return ParquetSchemaUtil.hasIds(message) ? ParquetSchemaUtil.convert(message) : new Schema();
+    } catch (IOException | RuntimeException malformed) {
+      throw new CorruptFileException(
+          "Cannot read " + location + ": its schema is malformed, " + malformed.getMessage(),
+          malformed);
+    }
   }
 
   /** The schema, as a tree that is the caller's to mark. */

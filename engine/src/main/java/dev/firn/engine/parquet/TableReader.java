@@ -4,6 +4,7 @@ import dev.firn.deletes.DeleteSource;
 import dev.firn.io.RangeReader;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.arrow.memory.BufferAllocator;
@@ -21,6 +22,7 @@ import org.apache.iceberg.io.InputFile;
 import org.apache.iceberg.mapping.MappedField;
 import org.apache.iceberg.mapping.MappingUtil;
 import org.apache.iceberg.mapping.NameMapping;
+import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.TypeUtil;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +39,9 @@ public final class TableReader implements DeleteSource, AutoCloseable {
               MetadataColumns.DELETE_FILE_PATH.fieldId(), MetadataColumns.DELETE_FILE_PATH.name()),
           MappedField.of(
               MetadataColumns.DELETE_FILE_POS.fieldId(), MetadataColumns.DELETE_FILE_POS.name()));
+
+  /* Nearly all of a delete file is needed, so that one that is not large is read at once. */
+  private static final int DELETES_READ_WHOLE_BYTES_MAX = 4 << 20;
 
   private final FileIO io;
   private final Schema table;
@@ -137,7 +142,15 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private ParquetSource openParquet(
       ContentFile<?> file, Schema columns, Projection.FileFacts facts, boolean keepRequired)
       throws IOException {
-    ParquetFooter footer = ParquetFooter.read(ranges, file.location(), file.fileSizeInBytes());
+    long fileLength = file.fileSizeInBytes();
+    boolean whole =
+        file.content() != FileContent.DATA && fileLength <= DELETES_READ_WHOLE_BYTES_MAX;
+    ParquetFooter footer =
+        ParquetFooter.read(
+            ranges,
+            file.location(),
+            fileLength,
+            whole ? DELETES_READ_WHOLE_BYTES_MAX : ParquetFooter.TAIL_BYTES);
     FileField root = footer.schema();
     if (!root.anyId()) {
       identify(root, file);
@@ -158,16 +171,18 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private StreamedSource openStreamed(
       ContentFile<?> file, Schema columns, Projection.FileFacts facts, boolean keepRequired)
       throws IOException {
-    InputFile input = io.newInputFile(file.location(), file.fileSizeInBytes());
-    Set<Integer> ids = TypeUtil.indexById(columns.asStruct()).keySet();
-    StreamedFile streamed =
-        file.format() == FileFormat.AVRO
-            ? AvroFile.open(input, () -> mapping(file), ids)
-            : OrcDataFile.open(input, file.fileSizeInBytes(), ranges, () -> mapping(file), ids);
+    StreamedFile streamed = openStreamed(file, TypeUtil.indexById(columns.asStruct()).keySet());
     FileField root = StreamedSource.root(streamed);
     Projection projection = Projection.of(root, columns, table, facts, keepRequired);
     return new StreamedSource(
         streamed, root, projection, columns, file.recordCount(), file.fileSizeInBytes(), batchRows);
+  }
+
+  private StreamedFile openStreamed(ContentFile<?> file, Set<Integer> ids) throws IOException {
+    InputFile input = io.newInputFile(file.location(), file.fileSizeInBytes());
+    return file.format() == FileFormat.AVRO
+        ? AvroFile.open(input, () -> mapping(file), ids)
+        : OrcDataFile.open(input, file.fileSizeInBytes(), ranges, () -> mapping(file), ids);
   }
 
   private static void checkPlain(ContentFile<?> file) {
@@ -189,6 +204,40 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     Projection.FileFacts facts = Projection.FileFacts.ofDeletes(file.location());
     try (SourceFile source = open(file, columns, facts, false)) {
       readAll(source, batches);
+    }
+  }
+
+  @Override
+  public Map<Integer, Type> fieldTypes(ContentFile<?> file, Set<Integer> ids) throws IOException {
+    checkPlain(file);
+    Schema schema = fileSchema(file, ids);
+    Map<Integer, Integer> parents = TypeUtil.indexParents(schema.asStruct());
+    Map<Integer, Type> types = new HashMap<>();
+    for (int id : ids) {
+      Type type = schema.findType(id);
+      boolean belowStructs = true;
+      for (Integer parent = parents.get(id); parent != null; parent = parents.get(parent)) {
+        Type parentType = schema.findType(parent);
+        belowStructs &= parentType != null && parentType.isStructType();
+      }
+      if (type != null && belowStructs) {
+        types.put(id, type);
+      }
+    }
+    return types;
+  }
+
+  private Schema fileSchema(ContentFile<?> file, Set<Integer> ids) throws IOException {
+    switch (file.format()) {
+      case PARQUET:
+        return ParquetFooter.read(
+                ranges, file.location(), file.fileSizeInBytes(), ParquetFooter.TAIL_BYTES)
+            .fieldsWithIds();
+      case AVRO:
+      case ORC:
+        return new Schema(openStreamed(file, ids).fields());
+      default:
+        return new Schema();
     }
   }
 

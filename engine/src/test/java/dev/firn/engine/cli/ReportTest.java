@@ -32,6 +32,7 @@ class ReportTest {
             "groups",
             "data_files",
             "delete_files_removed",
+            "unmatched_deletes",
             "rows",
             "bytes",
             "seconds",
@@ -39,6 +40,13 @@ class ReportTest {
             "failures");
     assertThat(names(json.get("groups"))).containsExactly("planned", "committed", "failed");
     assertThat(names(json.get("data_files"))).containsExactly("rewritten", "added");
+    assertThat(names(json.get("unmatched_deletes")))
+        .containsExactly(
+            "positions_elsewhere",
+            "positions_beyond",
+            "positions_repeated",
+            "vector_positions_beyond",
+            "equality_keys");
     assertThat(names(json.get("rows")))
         .containsExactly("read", "deleted", "written", "carried_over", "verified");
     assertThat(names(json.get("bytes"))).containsExactly("read", "written");
@@ -58,6 +66,9 @@ class ReportTest {
         .containsPattern("rows +1,000,000 +999,000\n")
         .containsPattern("rows deleted +1,000\n")
         .containsPattern("delete files removed +12\n")
+        .containsPattern(
+            "deletes without a row +1,500 equality keys, 7 positions of other files, 3 positions past"
+                + " the end \\(within their group; they may have rows elsewhere\\)\n")
         .containsPattern("groups +2 of 2 committed\n")
         .containsPattern("peak memory +1.00 GB");
   }
@@ -98,6 +109,7 @@ class ReportTest {
         new CompactionReport.Groups(planned, committed, failures.size()),
         new CompactionReport.DataFiles(100, 3),
         12,
+        new CompactionReport.UnmatchedDeletes(7, 1, 0, 2, 1_500),
         new CompactionReport.Rows(1_000_000, 1_000, 999_000, 0, 0),
         new CompactionReport.Bytes(5 << 20, 4 << 20),
         new CompactionReport.Seconds(3.5, 0.5, 2.5, 0.5),
