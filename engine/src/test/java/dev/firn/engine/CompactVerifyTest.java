@@ -1,8 +1,11 @@
 package dev.firn.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.firn.engine.CompactionReport.FailureKind;
+import dev.firn.engine.parquet.TableReader;
+import dev.firn.io.RangeReader;
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.TableFiles;
 import dev.firn.testdata.TableRows;
@@ -11,15 +14,20 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ExecutorService;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
 import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.NullOrder;
 import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.Table;
+import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.io.InputFile;
@@ -84,6 +92,55 @@ class CompactVerifyTest {
     CompactionReport report = run(table, false, "verify");
     assertThat(report.failures()).isEmpty();
     assertThat(report.rows().verified()).isEqualTo(before.size());
+  }
+
+  // ---- lineage
+
+  @Test
+  void l1RowIdsThatAreNotStoredAreADifference() throws IOException {
+    Table table = SmallTable.withDeletes(directory.resolve("table"), 3);
+    CompactionSettings settings =
+        CompactionSettings.builder().option("rewrite-all", "true").scratch(scratch).build();
+    Pin pin = Objects.requireNonNull(Pin.of(table, settings));
+    List<RewriteFileGroup> groups =
+        new Compaction(table, settings, CompactionListener.NONE).plan().groups();
+    RewriteFileGroup group =
+        groups.stream()
+            .filter(of -> of.rewrittenFiles().toString().contains("region=eu"))
+            .findFirst()
+            .orElseThrow();
+    List<Record> rows =
+        TableRows.liveRecords(table, table.currentSnapshot()).stream()
+            .filter(row -> row.getField("region").equals("eu"))
+            .toList();
+    DataFile like = group.rewrittenFiles().iterator().next();
+    TableFiles files = TableFiles.of(table).partitionOf(like);
+    ExecutorService fetchers = Threads.pool(2, "fetch");
+    try (BufferAllocator allocator = new RootAllocator();
+        RangeReader ranges = RangeReader.over(table.io(), 4);
+        TableReader reader =
+            new TableReader(
+                table.io(), pin.schema(), pin.specs(), null, ranges, allocator, scratch, 1000)) {
+      GroupVerifier verifier =
+          new GroupVerifier(
+              pin,
+              SnapshotFiles.of(table, table.currentSnapshot(), location -> true),
+              reader,
+              MemoryShares.of(1L << 30),
+              fetchers,
+              fetchers,
+              1,
+              1);
+      DataFile good = files.schema(TableRows.schema(table)).data(rows);
+      assertThat(verifier.verify(group, List.of(good), allocator)).isEqualTo(rows.size());
+      DataFile bad = files.data(rows);
+      assertThatThrownBy(() -> verifier.verify(group, List.of(bad), allocator))
+          .isInstanceOf(RowsDifferException.class)
+          .hasMessageContaining("column _row_id, _last_updated_sequence_number differs")
+          .hasMessageContaining(bad.location());
+    } finally {
+      Threads.stop(fetchers);
+    }
   }
 
   // ---- damage

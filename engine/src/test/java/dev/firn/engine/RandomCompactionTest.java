@@ -256,6 +256,9 @@ class RandomCompactionTest {
       } else if (oneIn(3)) {
         options.put("keep-partition-spec", "true");
       }
+      if (oneIn(3)) {
+        options.put("verify", "true");
+      }
       if (oneIn(4)) {
         options.put("use-starting-sequence-number", "false");
       }

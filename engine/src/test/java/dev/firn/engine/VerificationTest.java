@@ -320,7 +320,7 @@ class VerificationTest {
   }
 
   @Test
-  void c4TheDefaultPairIsWhatARunMadeAgainstWhatItWasMadeFrom() {
+  void theDefaultPairIsWhatARunMadeAgainstWhatItWasMadeFrom() {
     Table table = SmallTable.withDeletes(directory.resolve("table"), 2);
     long before = table.currentSnapshot().snapshotId();
     CompactionReport compaction =
