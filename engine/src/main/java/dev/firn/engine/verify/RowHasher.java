@@ -49,7 +49,10 @@ public final class RowHasher {
   /** Shares of single columns in {@code rowsA}; used only when asked for them. */
   private long[][] sharesA = {};
 
+  // Words, or addresses and lengths, of the values being hashed.
   private long[] values = {};
+  private int[] lengths = {};
+  private final long[] pair = new long[2];
 
   // What the values being hashed add to.
   private long[] targetA = {};
@@ -386,14 +389,6 @@ public final class RowHasher {
     addOne(node, row, ofNull(node.seedA + context), ofNull(node.seedB + context));
   }
 
-  private void addBytes(Node node, int row, long context, long address, int length) {
-    addOne(
-        node,
-        row,
-        XxHash64.ofBytes(address, length, node.seedA + context),
-        XxHash64.ofBytes(address, length, node.seedB + context));
-  }
-
   /** Strings and binary values of any length. */
   private final class BytesNode extends Node {
     BytesNode(int index, int fieldId) {
@@ -405,19 +400,16 @@ public final class RowHasher {
       if (slots.count == 0) {
         return;
       }
-      long validity = validity(vector);
+      reserveSpans(slots.count);
       long offsets = vector.getOffsetBuffer().memoryAddress();
       long data = vector.getDataBuffer().memoryAddress();
       for (int k = 0; k < slots.count; k++) {
-        int slot = slots.slot[k];
-        if (isNull(validity, slot)) {
-          addNull(this, slots.row[k], slots.context[k]);
-        } else {
-          int start = MemoryUtil.getInt(offsets + ((long) slot << 2));
-          int end = MemoryUtil.getInt(offsets + ((long) slot + 1 << 2));
-          addBytes(this, slots.row[k], slots.context[k], data + start, end - start);
-        }
+        long offset = offsets + ((long) slots.slot[k] << 2);
+        int start = MemoryUtil.getInt(offset);
+        values[k] = data + start;
+        lengths[k] = MemoryUtil.getInt(offset + 4) - start;
       }
+      addSpans(this, validity(vector), slots);
     }
   }
 
@@ -435,17 +427,51 @@ public final class RowHasher {
       if (slots.count == 0) {
         return;
       }
-      long validity = validity(vector);
+      reserveSpans(slots.count);
       long data = vector.getDataBuffer().memoryAddress();
       for (int k = 0; k < slots.count; k++) {
-        int slot = slots.slot[k];
-        if (isNull(validity, slot)) {
-          addNull(this, slots.row[k], slots.context[k]);
-        } else {
-          addBytes(this, slots.row[k], slots.context[k], data + (long) slot * bytes, bytes);
-        }
+        values[k] = data + (long) slots.slot[k] * bytes;
+        lengths[k] = bytes;
       }
+      addSpans(this, validity(vector), slots);
     }
+  }
+
+  private void reserveSpans(int count) {
+    if (values.length < count) {
+      values = new long[count];
+    }
+    if (lengths.length < count) {
+      lengths = new int[count];
+    }
+  }
+
+  /** Adds values given by their addresses and lengths. */
+  private void addSpans(Node node, long validity, Slots slots) {
+    long[] addresses = values;
+    int[] bytes = lengths;
+    int[] row = slots.row;
+    long[] intoA = targetA;
+    long[] intoB = targetB;
+    long[] both = pair;
+    long sumA = 0;
+    long sumB = 0;
+    for (int k = 0; k < slots.count; k++) {
+      long seedA = node.seedA + slots.context[k];
+      long seedB = node.seedB + slots.context[k];
+      if (isNull(validity, slots.slot[k])) {
+        both[0] = ofNull(seedA);
+        both[1] = ofNull(seedB);
+      } else {
+        XxHash64.ofBytes(addresses[k], bytes[k], seedA, seedB, both);
+      }
+      sumA += both[0];
+      sumB += both[1];
+      intoA[row[k]] += both[0];
+      intoB[row[k]] += both[1];
+    }
+    digest.columnsA[node.index] += sumA;
+    digest.columnsB[node.index] += sumB;
   }
 
   /**

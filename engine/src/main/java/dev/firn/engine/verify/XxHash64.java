@@ -13,6 +13,8 @@ final class XxHash64 {
   private static final long P4 = 0x85EBCA77C2B2AE63L;
   private static final long P5 = 0x27D4EB2F165667C5L;
 
+  private static final int STRIPE = 32;
+
   private XxHash64() {}
 
   /** The hash of a long as its 8 little-endian bytes. */
@@ -22,48 +24,69 @@ final class XxHash64 {
     return avalanche(Long.rotateLeft(hash, 27) * P1 + P4);
   }
 
-  /** The hash of {@code length} bytes that begin at an address. */
-  static long ofBytes(long address, int length, long seed) {
+  /**
+   * The hashes with two seeds of {@code length} bytes that begin at an address: reading the bytes
+   * once, and with two chains of multiplications side by side, costs little more than one hash.
+   *
+   * @param into takes the two hashes, in the order of the seeds
+   */
+  static void ofBytes(long address, int length, long seedA, long seedB, long[] into) {
     long at = address;
     long end = address + length;
-    long hash;
-    if (length >= 32) {
-      long a = seed + P1 + P2;
-      long b = seed + P2;
-      long c = seed;
-      long d = seed - P1;
-      for (; at + 32 <= end; at += 32) {
-        a = round(a, MemoryUtil.getLong(at));
-        b = round(b, MemoryUtil.getLong(at + 8));
-        c = round(c, MemoryUtil.getLong(at + 16));
-        d = round(d, MemoryUtil.getLong(at + 24));
-      }
-      hash =
-          Long.rotateLeft(a, 1)
-              + Long.rotateLeft(b, 7)
-              + Long.rotateLeft(c, 12)
-              + Long.rotateLeft(d, 18);
-      hash = merge(hash, a);
-      hash = merge(hash, b);
-      hash = merge(hash, c);
-      hash = merge(hash, d);
+    long a;
+    long b;
+    if (length >= STRIPE) {
+      a = stripes(address, length, seedA);
+      b = stripes(address, length, seedB);
+      at += length & -STRIPE;
     } else {
-      hash = seed + P5;
+      a = seedA + P5;
+      b = seedB + P5;
     }
-    hash += length;
+    a += length;
+    b += length;
     for (; at + 8 <= end; at += 8) {
-      hash = Long.rotateLeft(hash ^ round(0, MemoryUtil.getLong(at)), 27) * P1 + P4;
+      long lane = round(0, MemoryUtil.getLong(at));
+      a = Long.rotateLeft(a ^ lane, 27) * P1 + P4;
+      b = Long.rotateLeft(b ^ lane, 27) * P1 + P4;
     }
     if (at + 4 <= end) {
-      hash ^= (MemoryUtil.getInt(at) & 0xFFFFFFFFL) * P1;
-      hash = Long.rotateLeft(hash, 23) * P2 + P3;
+      long lane = (MemoryUtil.getInt(at) & 0xFFFFFFFFL) * P1;
+      a = Long.rotateLeft(a ^ lane, 23) * P2 + P3;
+      b = Long.rotateLeft(b ^ lane, 23) * P2 + P3;
       at += 4;
     }
     for (; at < end; at++) {
-      hash ^= (MemoryUtil.getByte(at) & 0xFFL) * P5;
-      hash = Long.rotateLeft(hash, 11) * P1;
+      long lane = (MemoryUtil.getByte(at) & 0xFFL) * P5;
+      a = Long.rotateLeft(a ^ lane, 11) * P1;
+      b = Long.rotateLeft(b ^ lane, 11) * P1;
     }
-    return avalanche(hash);
+    into[0] = avalanche(a);
+    into[1] = avalanche(b);
+  }
+
+  /** What all whole stripes of 32 bytes come to. */
+  private static long stripes(long address, int length, long seed) {
+    long a = seed + P1 + P2;
+    long b = seed + P2;
+    long c = seed;
+    long d = seed - P1;
+    long end = address + (length & -STRIPE);
+    for (long at = address; at < end; at += STRIPE) {
+      a = round(a, MemoryUtil.getLong(at));
+      b = round(b, MemoryUtil.getLong(at + 8));
+      c = round(c, MemoryUtil.getLong(at + 16));
+      d = round(d, MemoryUtil.getLong(at + 24));
+    }
+    long hash =
+        Long.rotateLeft(a, 1)
+            + Long.rotateLeft(b, 7)
+            + Long.rotateLeft(c, 12)
+            + Long.rotateLeft(d, 18);
+    hash = merge(hash, a);
+    hash = merge(hash, b);
+    hash = merge(hash, c);
+    return merge(hash, d);
   }
 
   /** The final mix: every bit of the input reaches every bit of the result; a bijection. */
