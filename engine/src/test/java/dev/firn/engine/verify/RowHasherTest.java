@@ -55,8 +55,7 @@ class RowHasherTest {
             .as("%d bytes, rerun with -Dfirn.test.seed=%d", length, seed)
             .isEqualTo(other.hashBytes(bytes));
         if (length == 8) {
-          assertThat(XxHash64.ofLong(memory.getLong(0), 7))
-              .isEqualTo(hash(memory, 8, 7));
+          assertThat(XxHash64.ofLong(memory.getLong(0), 7)).isEqualTo(hash(memory, 8, 7));
         }
       }
       assertThat(other.hashByteBuffer(ByteBuffer.allocate(0))).isEqualTo(0xEF46DB3751D8E999L);
