@@ -41,7 +41,7 @@ class InterleavingTest {
   private static final int KEYS = 4;
 
   @Test
-  void c27NoRowIsLostAndNoneComesBackWhateverOthersCommit() throws Exception {
+  void c27oeNoRowIsLostAndNoneComesBackWhateverOthersCommit() throws Exception {
     long seed = Long.getLong("firn.test.seed", ThreadLocalRandom.current().nextLong());
     Map<CommitOutcome.Kind, Integer> conflicts = new EnumMap<>(CommitOutcome.Kind.class);
     int committed = 0;

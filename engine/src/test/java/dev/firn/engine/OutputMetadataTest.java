@@ -316,7 +316,7 @@ class OutputMetadataTest {
   // ---- partitions
 
   @Test
-  void m10TuplesAreCopiedWhereTheSpecStaysAndComputedWhereItChanges() {
+  void m10p3TuplesAreCopiedWhereTheSpecStaysAndComputedWhereItChanges() {
     Table table =
         builder(SmallTable.SCHEMA)
             .partitionBy(spec -> spec.truncate("id", 10).bucket("note", 4))
