@@ -567,7 +567,7 @@ public final class CommitCoordinator {
         if (!specsGone.isEmpty()) {
           throw new GuardConflictException(specsGone);
         }
-        rewrite(batch, absorbed, commitId, leftovers).commit();
+        rewrite(batch, absorbed, commitId, metadata, leftovers).commit();
         Result result = landed(commitId);
         delete(leftovers);
         return result;
@@ -592,6 +592,7 @@ public final class CommitCoordinator {
   /**
    * The commit of the batch.
    *
+   * @param begun the table as it is now
    * @param leftovers gets the manifests that Iceberg would delete. After a refusal those are all it
    *     wrote; if the refused commit had landed, the branch would be unreadable without them.
    */
@@ -599,6 +600,7 @@ public final class CommitCoordinator {
       List<GroupFiles> batch,
       @Nullable Absorbed absorbed,
       String commitId,
+      TableMetadata begun,
       List<String> leftovers) {
     boolean startingSequenceNumber = startingSequenceNumber(batch);
     // what landed before is absorbed or none of the batch's, which the guard sees to
@@ -626,9 +628,14 @@ public final class CommitCoordinator {
           if (probe.tries() > 0 && find(ancestry, commitId) != null) {
             throw new ValidationException("Commit %s has landed before", commitId);
           }
+          TableMetadata metadata = probe.refreshed();
           List<CommitGuard.Finding> findings =
-              guard.inspect(
-                  ancestry, probe.refreshed(), batch, startingSequenceNumber, upTo(absorbed));
+              guard.inspect(ancestry, metadata, batch, startingSequenceNumber, upTo(absorbed));
+          if (findings.isEmpty()
+              && (metadata.formatVersion() != begun.formatVersion()
+                  || !metadata.specsById().keySet().equals(begun.specsById().keySet()))) {
+            throw new OutgrownException();
+          }
           if (!findings.isEmpty()) {
             throw new GuardConflictException(findings);
           }
@@ -655,6 +662,19 @@ public final class CommitCoordinator {
       throw new IllegalStateException("Commit " + commitId + " returned, but did not commit");
     }
     return new Landed(metadata.ref(base.branch()).snapshotId());
+  }
+
+  /**
+   * The table has a format version or a partition spec that Iceberg's running commit does not know:
+   * its next attempt would take over manifests without sequence numbers, which nobody can read in
+   * format version 2, or fail on files of the new spec. A commit that is begun anew is right.
+   */
+  private static final class OutgrownException extends ValidationException {
+    private static final long serialVersionUID = 1L;
+
+    OutgrownException() {
+      super("The format version or the partition specs changed since the commit was begun");
+    }
   }
 
   /** What a failed commit came to: its exception says less than what the catalog was asked. */
@@ -729,6 +749,7 @@ public final class CommitCoordinator {
 
   private static boolean worthAnotherAttempt(RuntimeException e) {
     return e instanceof CommitFailedException
+        || e instanceof OutgrownException
         || e instanceof ServiceUnavailableException
         || e instanceof UncheckedIOException;
   }

@@ -41,6 +41,56 @@ import org.junit.jupiter.api.Test;
 class CommitCoordinatorTest {
   private static final PartitionSpec NONE = PartitionSpec.unpartitioned();
 
+  /** Iceberg knows only the specs that the table had when the commit was begun. */
+  @Test
+  void c8InputsRewrittenToASpecThatCameBetweenAttemptsAreGone() throws Exception {
+    try (FakeTable fake = FakeTable.of(2, BY_V)) {
+      fake.append(dataFile(BY_V, "v=a", "d", 10), dataFile(BY_V, "v=a", "x", 10));
+      CommitBase base = fake.base();
+      CommitCoordinator coordinator = fake.coordinator(base);
+      coordinator.offer(fake.group(base, List.of("d"), dataFile(BY_V, "v=a", "c", 10)));
+      fake.operations.onCommit(
+          real -> {
+            fake.other().updateSpec().removeField("v").addField("w").commit();
+            Table other = fake.other();
+            other
+                .newRewrite()
+                .deleteFile(dataFile(BY_V, "v=a", "d", 10))
+                .addFile(dataFile(other.spec(), "w=z", "y", 10))
+                .commit();
+            real.run();
+          });
+
+      assertThat(coordinator.finish())
+          .singleElement()
+          .isInstanceOfSatisfying(
+              CommitOutcome.Conflicted.class,
+              conflict ->
+                  assertThat(conflict.kind()).isEqualTo(CommitOutcome.Kind.INPUT_GONE));
+      assertThat(fake.live()).containsOnlyKeys("x", "y");
+    }
+  }
+
+  /** Iceberg's second attempt would take over manifests that version 2 cannot read. */
+  @Test
+  void n8UpgradeTo2BetweenAttemptsLeavesTheTableReadable() throws Exception {
+    try (FakeTable fake = FakeTable.of(1, PartitionSpec.unpartitioned())) {
+      fake.append(dataFile("d"), dataFile("x"));
+      CommitBase base = fake.base();
+      CommitCoordinator coordinator = fake.coordinator(base);
+      coordinator.offer(fake.group(base, List.of("d"), dataFile("c")));
+      fake.operations.onCommit(
+          real -> {
+            fake.other().updateProperties().set("format-version", "2").commit();
+            real.run();
+          });
+
+      assertThat(coordinator.finish()).singleElement().isInstanceOf(CommitOutcome.Committed.class);
+      fake.append("y");
+      assertThat(fake.live()).containsOnlyKeys("c", "x", "y");
+    }
+  }
+
   @Test
   void n1c21c22SnapshotIsAReplaceThatNamesTheRunAndCounts() throws Exception {
     try (FakeTable fake = FakeTable.v2().append("d1", "d2", "x")) {
