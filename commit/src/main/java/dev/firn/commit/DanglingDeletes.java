@@ -52,7 +52,7 @@ public final class DanglingDeletes {
       try {
         int removed = 0;
         for (DeleteFile ignored :
-            new RemoveDanglingDeleteFilesAction(table)
+            new RemoveDanglingDeleteFilesAction(SettledOperations.table(table))
                 .toBranch(branch)
                 .set(CommitCoordinator.RUN_ID, runId)
                 .execute()

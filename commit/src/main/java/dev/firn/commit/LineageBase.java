@@ -31,7 +31,7 @@ public final class LineageBase {
     if (assigned) {
       return false;
     }
-    table.newFastAppend().toBranch(branch).commit();
+    SettledOperations.table(table).newFastAppend().toBranch(branch).commit();
     table.refresh();
     return true;
   }

@@ -10,6 +10,7 @@ import org.apache.iceberg.FileMetadata;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.SnapshotRef;
 import org.apache.iceberg.actions.RemoveDanglingDeleteFilesAction;
+import org.apache.iceberg.exceptions.CommitFailedException;
 import org.junit.jupiter.api.Test;
 
 class DanglingDeletesTest {
@@ -90,6 +91,23 @@ class DanglingDeletesTest {
 
       assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isOne();
       assertThat(fake.live()).containsOnlyKeys("d", "f");
+    }
+  }
+
+  /** Iceberg would commit again and delete the manifests of the snapshot that it does not know. */
+  @Test
+  void c12RefusalOfACommitThatLandedDeletesNothing() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d")) {
+      fake.delete(positionDeletes(NONE, "", "dangling", "gone"));
+      fake.operations.onCommit(
+          real -> {
+            real.run();
+            throw new CommitFailedException("refused, as it has landed before");
+          });
+
+      assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isOne();
+      assertThat(fake.live()).containsOnlyKeys("d");
+      assertThat(fake.live().get("d")).isEmpty();
     }
   }
 }
