@@ -65,8 +65,7 @@ class CommitCoordinatorTest {
           .singleElement()
           .isInstanceOfSatisfying(
               CommitOutcome.Conflicted.class,
-              conflict ->
-                  assertThat(conflict.kind()).isEqualTo(CommitOutcome.Kind.INPUT_GONE));
+              conflict -> assertThat(conflict.kind()).isEqualTo(CommitOutcome.Kind.INPUT_GONE));
       assertThat(fake.live()).containsOnlyKeys("x", "y");
     }
   }

@@ -57,11 +57,43 @@ public final class TableRows {
   private final Schema outputSchema;
   private final Schema readSchema;
   private final Map<String, Map<Integer, List<List<String>>>> keysByFile = new HashMap<>();
+  private final @Nullable Map<String, List<Record>> rowsByFile; // null: files are read anew
 
-  private TableRows(Table table) {
+  private TableRows(Table table, boolean eachFileOnce) {
     this.table = table;
+    this.rowsByFile = eachFileOnce ? new HashMap<>() : null;
     this.outputSchema = schema(table);
     this.readSchema = HistoricSchema.withDroppedFields(table);
+  }
+
+  /**
+   * A reader of many snapshots that reads each file once and keeps its rows. It sees the table's
+   * schema and specs as they are now.
+   */
+  public static TableRows eachFileOnce(Table table) {
+    return new TableRows(table, true);
+  }
+
+  /** The live rows of a snapshot, as {@link #liveRecords(Table, Snapshot)} gives them. */
+  public List<Record> liveRecords(Snapshot snapshot) {
+    List<Record> rows = new ArrayList<>();
+    List<DeleteFile> deletes = deleteFiles(table, snapshot);
+    for (DataFile file : dataFiles(table, snapshot)) {
+      rows.addAll(liveRows(file, deletes));
+    }
+    return rows;
+  }
+
+  /**
+   * The schema of {@link #inFileWithDropped}: the table's current one and the fields it once had.
+   */
+  public static Schema schemaWithDropped(Table table) {
+    return HistoricSchema.withDroppedFields(table);
+  }
+
+  /** All rows of a data file in file order, deleted ones and dropped columns included. */
+  public static List<Record> inFileWithDropped(Table table, DataFile file) {
+    return new TableRows(table, false).readDataFile(file);
   }
 
   /** The live rows of the current snapshot as sorted lines; none when there is no snapshot. */
@@ -98,22 +130,14 @@ public final class TableRows {
    * @param snapshot null stands for a table without snapshots
    */
   public static List<Record> liveRecords(Table table, @Nullable Snapshot snapshot) {
-    List<Record> rows = new ArrayList<>();
-    if (snapshot != null) {
-      TableRows reader = new TableRows(table);
-      List<DeleteFile> deletes = deleteFiles(table, snapshot);
-      for (DataFile file : dataFiles(table, snapshot)) {
-        rows.addAll(reader.liveRows(file, deletes));
-      }
-    }
-    return rows;
+    return snapshot == null ? List.of() : new TableRows(table, false).liveRecords(snapshot);
   }
 
   /**
    * All rows of a data file in file order, as records of {@link #schema}, deleted ones included.
    */
   public static List<Record> inFile(Table table, DataFile file) {
-    return new TableRows(table).liveRows(file, List.of());
+    return new TableRows(table, false).liveRows(file, List.of());
   }
 
   /**
@@ -180,7 +204,7 @@ public final class TableRows {
 
   /** The positions of a data file that position deletes or its vector delete. */
   static Set<Long> deletedPositions(Table table, DataFile file, List<DeleteFile> deletes) {
-    return new TableRows(table).deletedPositions(file, deletes);
+    return new TableRows(table, false).deletedPositions(file, deletes);
   }
 
   private Set<Long> deletedPositions(DataFile file, List<DeleteFile> deletes) {
@@ -206,7 +230,7 @@ public final class TableRows {
           && !isVector(delete)
           && file.dataSequenceNumber() <= delete.dataSequenceNumber() // D2
           && samePartition(delete, file)) { // D7
-        for (Record row : readDeleteFile(delete, DeleteSchemaUtil.pathPosSchema())) {
+        for (Record row : readPositions(delete)) {
           if (file.location().equals(String.valueOf(row.get(0)))) { // D22, D23
             positions.add((Long) row.get(1));
           }
@@ -325,6 +349,18 @@ public final class TableRows {
   // ---- files
 
   private List<Record> readDataFile(DataFile file) {
+    if (rowsByFile == null) {
+      return readAnew(file);
+    }
+    List<Record> rows = rowsByFile.get(file.location());
+    if (rows == null) {
+      rows = readAnew(file);
+      rowsByFile.put(file.location(), rows);
+    }
+    return rows;
+  }
+
+  private List<Record> readAnew(DataFile file) {
     Map<Integer, Object> constants = new HashMap<>();
     PartitionSpec spec = spec(file.specId());
     for (int pos = 0; pos < spec.fields().size(); pos++) {
@@ -349,6 +385,13 @@ public final class TableRows {
       case DOUBLE -> value instanceof Float number ? Double.valueOf(number) : value;
       default -> value;
     };
+  }
+
+  private List<Record> readPositions(DeleteFile file) {
+    Schema schema = DeleteSchemaUtil.pathPosSchema();
+    return rowsByFile == null
+        ? readDeleteFile(file, schema)
+        : rowsByFile.computeIfAbsent(file.location(), location -> readDeleteFile(file, schema));
   }
 
   private List<Record> readDeleteFile(DeleteFile file, Schema schema) {
