@@ -2,6 +2,7 @@ package dev.firn.commit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Map;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.SnapshotRef;
 import org.junit.jupiter.api.Test;
@@ -42,6 +43,25 @@ class LineageBaseTest {
       assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isFalse();
       fake.append("d");
       assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isFalse();
+    }
+  }
+
+  @Test
+  void l6ALostRaceIsTriedAgainAndTheBranchLookedAtAnew() throws Exception {
+    try (FakeTable fake =
+        FakeTable.of(2, PartitionSpec.unpartitioned(), Map.of("commit.retry.num-retries", "0"))
+            .append("d")) {
+      fake.other().updateProperties().set("format-version", "3").commit();
+      fake.table.refresh();
+      fake.operations.onCommit(
+          real -> {
+            fake.append("f"); // gives row ids to all
+            real.run();
+          });
+
+      assertThat(LineageBase.ensure(fake.table, SnapshotRef.MAIN_BRANCH)).isTrue();
+      assertThat(fake.table.currentSnapshot().summary()).containsEntry("added-data-files", "1");
+      assertThat(fake.operations.commits).isOne();
     }
   }
 }
