@@ -74,6 +74,23 @@ class DeleteScopesTest {
     assertThat(files(table).get(0).valueCounts()).containsOnlyKeys(1);
   }
 
+  /** The upsert's own delete is among those looked up, because a later one applies to its file. */
+  @Test
+  void d1c3ARowIsNotReachedByItsOwnCommitsDeleteWhenALaterOneApplies() {
+    Table table = TableBuilder.at(directory.resolve("table")).schema(SmallTable.SCHEMA).create();
+    TableFiles files = TableFiles.of(table);
+    files.append(SmallTable.rows(0, 5, "eu"));
+    files.upsert(List.of("id"), SmallTable.rows(0, 3, "eu"));
+    files.rowDelta(
+        List.of(),
+        List.of(files.equalityDeletes(List.of("id"), List.of(SmallTable.row(2, "eu", null)))));
+    table.refresh();
+    Runs.of(table, Runs.all(scratch));
+    assertThat(TableRows.liveRecords(table, table.currentSnapshot()))
+        .extracting(row -> row.get(0))
+        .containsExactlyInAnyOrder(0L, 1L, 3L, 4L);
+  }
+
   /** Without a referenced file; bounds that are cut are equal for files of a common prefix. */
   @Test
   void d22d24PathBoundsThatAreCutDoNotMakeADeleteFileOneOfAFile() {
