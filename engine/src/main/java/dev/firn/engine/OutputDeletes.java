@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.VarBinaryVector;
+import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileFormat;
@@ -241,7 +242,7 @@ final class OutputDeletes implements CarryOver {
         }
         for (int row = 0; cleared > 0; row++) {
           if ((live[row >>> 6] >>> row & 1) == 0) {
-            sink.delete(output, outputPosition + done + row);
+            sink.delete(output, output.location(), outputPosition + done + row);
             cleared--;
           }
         }
@@ -304,7 +305,7 @@ final class OutputDeletes implements CarryOver {
             for (int row = 0; row < batch.getRowCount(); row++) {
               String path = new String(paths.get(row), StandardCharsets.UTF_8);
               if (!inputs.contains(path)) {
-                sink.deleteOfPartition(file, path, positions.get(row));
+                sink.delete(file, path, positions.get(row));
               }
             }
           });
@@ -314,10 +315,12 @@ final class OutputDeletes implements CarryOver {
     }
   }
 
-  /** Writes delete files; closing deletes them if they were not kept. */
+  /** Writes delete files, one for each file deleted from; closing deletes them if not kept. */
   private abstract class Sink implements AutoCloseable {
-    final OutputFileFactory files;
-    final List<String> locations = new ArrayList<>();
+    private final OutputFileFactory files;
+    private final List<String> locations = new ArrayList<>();
+    private final List<DeleteFile> finished = new ArrayList<>();
+    private @Nullable ContentFile<?> current; // null before the first row
     private long rows;
     private boolean kept;
 
@@ -330,17 +333,38 @@ final class OutputDeletes implements CarryOver {
               .build();
     }
 
-    /** Deletes a row of an output; rows of one output come together and ascending. */
-    final void delete(DataFile output, long position) throws IOException {
-      write(output, position);
+    /**
+     * Deletes a row.
+     *
+     * @param of rows of one come together; its spec and partition are those of the delete file
+     * @param path the data file of the row
+     * @param position the row; ascending within a path
+     */
+    final void delete(ContentFile<?> of, String path, long position) throws IOException {
+      if (current != of) {
+        endFile();
+        current = of;
+        begin(pin.spec(of.specId()), of.partition());
+      }
+      add(path, position);
       rows++;
     }
 
-    abstract void write(DataFile output, long position) throws IOException;
+    abstract void begin(PartitionSpec spec, StructLike partition) throws IOException;
 
-    abstract List<DeleteFile> finish() throws IOException;
+    abstract void add(String path, long position) throws IOException;
 
-    abstract void abort() throws IOException;
+    /** Closes the file begun, if one is. */
+    abstract List<DeleteFile> end() throws IOException;
+
+    private void endFile() throws IOException {
+      finished.addAll(end());
+    }
+
+    final List<DeleteFile> finish() throws IOException {
+      endFile();
+      return List.copyOf(finished);
+    }
 
     final long rows() {
       return rows;
@@ -350,7 +374,7 @@ final class OutputDeletes implements CarryOver {
       kept = true;
     }
 
-    final EncryptedOutputFile file(PartitionSpec spec, @Nullable StructLike partition) {
+    final EncryptedOutputFile file(PartitionSpec spec, StructLike partition) {
       EncryptedOutputFile file =
           spec.isUnpartitioned() ? files.newOutputFile() : files.newOutputFile(spec, partition);
       locations.add(file.encryptingOutputFile().location());
@@ -363,7 +387,7 @@ final class OutputDeletes implements CarryOver {
         return;
       }
       try {
-        abort();
+        end();
       } finally {
         for (String location : locations) {
           try {
@@ -379,27 +403,36 @@ final class OutputDeletes implements CarryOver {
     }
   }
 
-  /** All vectors in one Puffin file. */
+  /**
+   * A Puffin file for each output: where several vectors share one, Iceberg's expiration deletes it
+   * as soon as one of them is replaced.
+   */
   private final class Vectors extends Sink {
-    private @Nullable DVFileWriter writer; // null before the first delete and after the last
+    private @Nullable DVFileWriter writer; // null between outputs; opens its file when it is closed
+    private @Nullable PartitionSpec spec; // these are of the vector that is being made
+    private @Nullable StructLike partition;
 
     Vectors(String id) {
       super(id, FileFormat.PUFFIN);
     }
 
     @Override
-    void write(DataFile output, long position) {
-      if (writer == null) {
-        writer =
-            new BaseDVFileWriter(
-                () -> file(PartitionSpec.unpartitioned(), null).encryptingOutputFile(),
-                path -> null);
-      }
-      writer.delete(output.location(), position, pin.spec(output.specId()), output.partition());
+    void begin(PartitionSpec ofSpec, StructLike ofPartition) {
+      spec = ofSpec;
+      partition = ofPartition;
+      writer =
+          new BaseDVFileWriter(
+              () -> file(ofSpec, ofPartition).encryptingOutputFile(), path -> null);
     }
 
     @Override
-    List<DeleteFile> finish() throws IOException {
+    void add(String path, long position) {
+      Objects.requireNonNull(writer)
+          .delete(path, position, Objects.requireNonNull(spec), Objects.requireNonNull(partition));
+    }
+
+    @Override
+    List<DeleteFile> end() throws IOException {
       DVFileWriter open = writer;
       writer = null;
       if (open == null) {
@@ -408,76 +441,44 @@ final class OutputDeletes implements CarryOver {
       open.close();
       return open.result().deleteFiles();
     }
-
-    @Override
-    void abort() {
-      writer = null; // it opens its file when it is closed
-    }
   }
 
   /** A position delete file for each output, so that later runs know whose it is. */
   private final class PositionFiles extends Sink {
-    private final List<DeleteFile> finished = new ArrayList<>();
     private final PositionDelete<Void> delete = PositionDelete.create();
     private @Nullable PositionDeleteWriter<Void> writer; // null between files
-    private @Nullable DataFile current; // whose deletes are being written
 
     PositionFiles(String id) {
       super(id, FileFormat.PARQUET);
     }
 
     @Override
-    void write(DataFile output, long position) throws IOException {
-      if (current != output) {
-        endFile();
-        current = output;
-        writer = open(pin.spec(output.specId()), output.partition());
-      }
-      Objects.requireNonNull(writer).write(delete.set(output.location(), position));
-    }
-
-    /** Writes deletes of any files of the partition of {@code like}. */
-    void deleteOfPartition(DeleteFile like, String path, long position) throws IOException {
-      if (writer == null) {
-        writer = open(pin.spec(like.specId()), like.partition());
-      }
-      writer.write(delete.set(path, position));
-    }
-
-    private PositionDeleteWriter<Void> open(PartitionSpec spec, StructLike partition)
-        throws IOException {
-      return Parquet.writeDeletes(file(spec, partition))
-          .forTable(pin.table())
-          .rowSchema(null) // forTable asks for whole rows
-          .metricsConfig(MetricsConfig.forPositionDelete())
-          .withSpec(spec)
-          .withPartition(partition)
-          .overwrite(false)
-          .buildPositionWriter();
-    }
-
-    private void endFile() throws IOException {
-      PositionDeleteWriter<Void> open = writer;
-      writer = null;
-      if (open != null) {
-        open.close();
-        finished.add(open.toDeleteFile());
-      }
+    void begin(PartitionSpec spec, StructLike partition) throws IOException {
+      writer =
+          Parquet.writeDeletes(file(spec, partition))
+              .forTable(pin.table())
+              .rowSchema(null) // forTable asks for whole rows
+              .metricsConfig(MetricsConfig.forPositionDelete())
+              .withSpec(spec)
+              .withPartition(partition)
+              .overwrite(false)
+              .buildPositionWriter();
     }
 
     @Override
-    List<DeleteFile> finish() throws IOException {
-      endFile();
-      return List.copyOf(finished);
+    void add(String path, long position) {
+      Objects.requireNonNull(writer).write(delete.set(path, position));
     }
 
     @Override
-    void abort() throws IOException {
+    List<DeleteFile> end() throws IOException {
       PositionDeleteWriter<Void> open = writer;
       writer = null;
-      if (open != null) {
-        open.close();
+      if (open == null) {
+        return List.of();
       }
+      open.close();
+      return List.of(open.toDeleteFile());
     }
   }
 }

@@ -36,9 +36,25 @@ record SnapshotFiles(
    * @throws CorruptFileException if the metadata contradicts itself (D5, D6)
    */
   static SnapshotFiles of(Table table, Snapshot snapshot, Predicate<String> wanted) {
+    try {
+      return of(table, table, snapshot, wanted);
+    } catch (RuntimeException e) {
+      Table plannable = LostFields.hindered(e) ? LostFields.plannable(table, snapshot) : null;
+      if (plannable == null) {
+        throw e;
+      }
+      return of(table, plannable, snapshot, wanted);
+    }
+  }
+
+  /**
+   * @param scanned what is scanned in place of the table (D14)
+   */
+  private static SnapshotFiles of(
+      Table table, Table scanned, Snapshot snapshot, Predicate<String> wanted) {
     List<FileScanTask> tasks = new ArrayList<>();
     try (CloseableIterable<FileScanTask> all =
-        table.newScan().useSnapshot(snapshot.snapshotId()).ignoreResiduals().planFiles()) {
+        scanned.newScan().useSnapshot(snapshot.snapshotId()).ignoreResiduals().planFiles()) {
       for (FileScanTask task : all) {
         if (wanted.test(task.file().location())) {
           tasks.add(task);

@@ -87,6 +87,7 @@ class LostFieldsTest {
                 table,
                 CompactionSettings.builder()
                     .option("rewrite-all", "true")
+                    .option("verify", "true")
                     .memoryBytes(512L << 20)
                     .scratch(directory)
                     .threads(2)
@@ -97,6 +98,13 @@ class LostFieldsTest {
     assertThat(report.groups().committed()).isEqualTo(1);
     assertThat(report.rows().deleted()).isEqualTo(3);
     table.refresh();
+    VerificationReport verified =
+        new Verification(
+                table,
+                VerificationSettings.defaults().withScratch(directory),
+                Verification.Listener.NONE)
+            .run();
+    assertThat(verified.same()).isTrue();
     List<Long> ids = new ArrayList<>();
     for (var file : dev.firn.testdata.TableRows.dataFiles(table, table.currentSnapshot())) {
       dev.firn.testdata.TableRows.inFile(table, file).forEach(row -> ids.add((Long) row.get(0)));
