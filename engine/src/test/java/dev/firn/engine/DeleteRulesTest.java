@@ -1,0 +1,195 @@
+package dev.firn.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.firn.testdata.TableBuilder;
+import dev.firn.testdata.TableFiles;
+import dev.firn.testdata.TableRows;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.Table;
+import org.apache.iceberg.data.GenericRecord;
+import org.apache.iceberg.data.Record;
+import org.apache.iceberg.io.CloseableIterable;
+import org.apache.iceberg.types.Types;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Rules of deletes from planning to the rows that are left, on real files. */
+class DeleteRulesTest {
+  private static final Schema SCHEMA =
+      new Schema(
+          Types.NestedField.required(1, "id", Types.IntegerType.get()),
+          Types.NestedField.optional(2, "part", Types.StringType.get()),
+          Types.NestedField.optional(3, "u", Types.UUIDType.get()),
+          Types.NestedField.optional(4, "f", Types.DoubleType.get()),
+          Types.NestedField.optional(
+              5,
+              "s",
+              Types.StructType.of(Types.NestedField.optional(6, "x", Types.StringType.get()))));
+
+  @TempDir Path directory;
+
+  private Table table(int formatVersion, boolean partitioned) {
+    TableBuilder builder =
+        TableBuilder.at(directory.resolve("t")).schema(SCHEMA).formatVersion(formatVersion);
+    return (partitioned ? builder.partitionBy(spec -> spec.identity("part")) : builder).create();
+  }
+
+  private static Record row(int id, String part) {
+    Record row = GenericRecord.create(SCHEMA);
+    row.set(0, id);
+    row.set(1, part);
+    return row;
+  }
+
+  private static Record row(int id, String part, UUID u, Double f) {
+    Record row = row(id, part);
+    row.set(2, u);
+    row.set(3, f);
+    return row;
+  }
+
+  /** A row with a struct that holds {@code x}, be it null. */
+  private static Record nested(int id, String part, String x) {
+    Record row = row(id, part);
+    Record struct = GenericRecord.create(SCHEMA.findType("s").asStructType());
+    struct.set(0, x);
+    row.set(4, struct);
+    return row;
+  }
+
+  /** The ids that the compacted files hold, which are those that the oracle says. */
+  private List<Object> compact(Table table, long deleted) {
+    table.refresh();
+    List<Object> live = new ArrayList<>();
+    TableRows.liveRecords(table, table.currentSnapshot())
+        .forEach(row -> live.add(((Number) row.getField("id")).intValue()));
+    CompactionReport report =
+        new Compaction(
+                table,
+                CompactionSettings.builder()
+                    .option("rewrite-all", "true")
+                    .memoryBytes(512L << 20)
+                    .scratch(directory)
+                    .threads(2)
+                    .build(),
+                CompactionListener.NONE)
+            .run();
+    assertThat(report.failures()).isEmpty();
+    assertThat(report.rows().deleted()).isEqualTo(deleted);
+    table.refresh();
+    List<Object> ids = new ArrayList<>();
+    for (DataFile file : TableRows.dataFiles(table, table.currentSnapshot())) {
+      TableRows.inFile(table, file)
+          .forEach(row -> ids.add(((Number) row.getField("id")).intValue()));
+    }
+    assertThat(ids).containsExactlyInAnyOrderElementsOf(live);
+    return ids;
+  }
+
+  private static int plannedDeletes(Table table) throws Exception {
+    table.refresh();
+    int deletes = 0;
+    try (CloseableIterable<FileScanTask> tasks = table.newScan().planFiles()) {
+      for (FileScanTask task : tasks) {
+        deletes += task.deletes().size();
+      }
+    }
+    return deletes;
+  }
+
+  @Test
+  void d8AnUnpartitionedSpecIsGlobalAlsoWhereSpecZeroIsPartitioned() {
+    Table table = table(2, true);
+    TableFiles.of(table)
+        .dataByPartition(List.of(row(1, "a"), row(2, "a"), row(1, "b")))
+        .forEach(file -> table.newAppend().appendFile(file).commit());
+    table.updateSpec().removeField("part").commit();
+    assertThat(table.specs().get(0).isPartitioned()).isTrue();
+    assertThat(table.spec().isUnpartitioned()).isTrue();
+    TableFiles files = TableFiles.of(table).spec(table.spec());
+    files.rowDelta(List.of(), List.of(files.equalityDeletes(List.of("id"), List.of(row(1, "z")))));
+    assertThat(compact(table, 2)).containsExactly(2);
+  }
+
+  @Test
+  void h5d18UuidAndFloatKeysAreNotPrunedByBounds() throws Exception {
+    Table table = table(2, false);
+    TableFiles files = TableFiles.of(table);
+    // bounds of unsigned bytes, read as signed numbers, have their ends the wrong way round
+    UUID low = new UUID(0x10L << 56, 0);
+    UUID high = new UUID(0xF0L << 56, 0);
+    UUID between = new UUID(0x20L << 56, 0);
+    files.append(
+        List.of(
+            row(1, "a", low, 1.0),
+            row(2, "a", between, 2.0),
+            row(3, "a", high, Double.NaN),
+            row(4, "a", high, 4.0)));
+    DeleteFile byUuid = files.equalityDeletes(List.of("u"), List.of(row(0, "z", between, 0.0)));
+    DeleteFile byFloat = files.equalityDeletes(List.of("f"), List.of(row(0, "z", low, Double.NaN)));
+    files.rowDelta(List.of(), List.of(byUuid, byFloat));
+    assertThat(plannedDeletes(table)).as("what Iceberg's planner attaches").isLessThan(2);
+    assertThat(compact(table, 2)).containsExactlyInAnyOrder(1, 4);
+  }
+
+  @Test
+  void d10d11d19NullsNestedLeavesAndSeveralSetsOfKeys() {
+    Table table = table(2, false);
+    TableFiles files = TableFiles.of(table);
+    files.append(
+        List.of(
+            row(1, null), // null in part and, without a struct, in s.x
+            nested(2, "a", "gone"),
+            nested(3, null, null),
+            nested(4, "b", "kept"),
+            row(5, "b"),
+            nested(6, "c", "kept")));
+    files.rowDelta(
+        List.of(),
+        List.of(
+            // s.x is null in rows 1, 3 and 5: below a null struct too
+            files.equalityDeletes(List.of("s.x", "part"), List.of(nested(0, null, null))),
+            files.equalityDeletes(List.of("s.x"), List.of(nested(0, "z", "gone"))),
+            files.equalityDeletes(List.of("part", "id"), List.of(row(6, null), row(6, "c")))));
+    assertThat(compact(table, 4)).containsExactlyInAnyOrder(4, 5);
+  }
+
+  @Test
+  void d16PromotedKeysAreComparedInTheCurrentType() {
+    Table table = table(2, false);
+    TableFiles files = TableFiles.of(table);
+    files.append(List.of(row(1, "a"), row(2, "a")));
+    files.rowDelta(List.of(), List.of(files.equalityDeletes(List.of("id"), List.of(row(1, "a")))));
+    table.updateSchema().updateColumn("id", Types.LongType.get()).commit();
+    Record late = GenericRecord.create(table.schema());
+    late.set(0, 7L);
+    Record again = late.copy("id", 1L);
+    TableFiles now = TableFiles.of(table);
+    now.append(List.of(late, again));
+    now.rowDelta(
+        List.of(), List.of(now.equalityDeletes(List.of("id"), List.of(late.copy("id", 2L), late))));
+    assertThat(compact(table, 3)).containsExactly(1);
+  }
+
+  @Test
+  void d4AVectorReplacesPositionDeletesOfBeforeTheUpgrade() {
+    Table table = table(2, false);
+    TableFiles files = TableFiles.of(table);
+    DataFile file = files.append(List.of(row(0, "a"), row(1, "a"), row(2, "a"), row(3, "a")));
+    files.rowDelta(List.of(), List.of(files.positionDeletes(file, 1)));
+    table.updateProperties().set("format-version", "3").commit();
+    TableFiles now = TableFiles.of(table);
+    now.rowDelta(
+        List.of(),
+        List.of(now.vector(file, 1, 2), now.equalityDeletes(List.of("id"), List.of(row(3, "a")))));
+    assertThat(compact(table, 3)).containsExactly(0);
+  }
+}
