@@ -21,6 +21,11 @@ record BatchOrigins(long first, @Nullable BigIntVector each) {
     return new BatchOrigins(0, origins);
   }
 
+  /** The input of a batch of neighbours. */
+  int input() {
+    return RowOrigins.input(first);
+  }
+
   void addTo(RowOrigins.Log log, long[] live, int rows) {
     if (each == null) {
       log.addNeighbours(first, live, rows);

@@ -29,6 +29,7 @@ final class FailureKinds {
     Throwable cause = failure;
     for (int depth = 0; cause != null && depth < CAUSES_MAX; depth++, cause = cause.getCause()) {
       if (cause instanceof SortMemoryException
+          || cause instanceof GroupMemoryException
           || cause instanceof DeleteIndexTooLargeException
           || cause instanceof OutOfMemoryException
           || cause instanceof OutOfMemoryError) {

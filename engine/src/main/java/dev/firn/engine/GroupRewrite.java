@@ -5,16 +5,13 @@ import dev.firn.deletes.DeletedRows;
 import dev.firn.deletes.GroupDeletes;
 import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.engine.parquet.OutputSizes;
-import dev.firn.engine.parquet.RowBatches;
 import dev.firn.sort.RowSorter;
-import dev.firn.sort.SortKeys;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.FieldVector;
@@ -28,10 +25,9 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.types.Types;
-import org.apache.iceberg.util.SortOrderUtil;
 import org.apache.iceberg.util.StructLikeMap;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -97,14 +93,14 @@ final class GroupRewrite {
       deleted.put(task.file().location(), deletes.deletedRows(task));
     }
     long rowsRead = 0;
-    long rowsDeleted = 0;
     for (FileScanTask task : tasks) {
       rowsRead += task.file().recordCount();
-      rowsDeleted += deletedOf(task.file(), deleted).count();
     }
+    GroupRows rows = new GroupRows(run, group, deleted, memory);
+    long rowsDeleted = rowsRead - rows.count();
     RowOrigins origins = origins(group);
     try {
-      List<DataFile> written = move(group, tasks, deleted, origins, memory);
+      List<DataFile> written = move(group, rows, origins);
       return result(group, rowsRead, rowsDeleted, written, deletes.stats(), origins, memory);
     } catch (Throwable failure) {
       origins.close();
@@ -168,43 +164,23 @@ final class GroupRewrite {
     }
   }
 
-  private List<DataFile> move(
-      RewriteFileGroup group,
-      List<FileScanTask> tasks,
-      Map<String, DeletedRows> deleted,
-      RowOrigins origins,
-      BufferAllocator memory)
+  private List<DataFile> move(RewriteFileGroup group, GroupRows rows, RowOrigins origins)
       throws IOException {
     PartitionSpec spec = run.pin().spec(group.outputSpecId());
-    boolean repartition = tasks.stream().anyMatch(task -> task.file().specId() != spec.specId());
+    boolean repartition =
+        rows.tasks().stream().anyMatch(task -> task.file().specId() != spec.specId());
     List<DataFile> written = new ArrayList<>();
     try {
-      if (repartition) {
-        SortOrder tableOrder = run.pin().order();
-        SortOrder order =
-            SortOrderUtil.buildSortOrder(
-                run.pin().schema(), spec, tableOrder == null ? SortOrder.unsorted() : tableOrder);
-        SortKeys partitions =
-            SortKeys.of(
-                run.pin().columns(),
-                SortOrderUtil.buildSortOrder(run.pin().schema(), spec, SortOrder.unsorted()));
-        written.addAll(sort(group, tasks, deleted, origins, spec, null, order, partitions, memory));
+      if (repartition && spec.isUnpartitioned()) {
+        written.addAll(
+            pack(group, rows, origins, spec, GenericRecord.create(spec.partitionType())));
+      } else if (repartition) {
+        try (TrackedOutput output = output(group, spec, -1, origins)) {
+          new FanOut(run, rows, spec, !origins.lost()).write(output, written);
+        }
       } else {
-        for (Map.Entry<StructLike, List<FileScanTask>> part : byPartition(spec, tasks)) {
-          SortOrder order = run.pin().order();
-          written.addAll(
-              order == null
-                  ? binPack(group, part.getValue(), deleted, origins, spec, part.getKey(), memory)
-                  : sort(
-                      group,
-                      part.getValue(),
-                      deleted,
-                      origins,
-                      spec,
-                      part.getKey(),
-                      order,
-                      null,
-                      memory));
+        for (Map.Entry<StructLike, List<FileScanTask>> part : byPartition(spec, rows.tasks())) {
+          written.addAll(pack(group, rows.of(part.getValue()), origins, spec, part.getKey()));
         }
       }
       return written;
@@ -232,93 +208,53 @@ final class GroupRewrite {
     return ordered;
   }
 
-  private List<DataFile> binPack(
+  /** Writes rows of one partition. */
+  private List<DataFile> pack(
       RewriteFileGroup group,
-      List<FileScanTask> tasks,
-      Map<String, DeletedRows> deleted,
+      GroupRows rows,
       RowOrigins origins,
       PartitionSpec spec,
-      StructLike partition,
-      BufferAllocator memory)
+      StructLike partition)
       throws IOException {
-    try (TrackedOutput output = output(group, spec, liveRows(tasks, deleted), 0, origins)) {
+    SortOrder order = run.pin().order();
+    try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
       output.partition(partition);
-      forEachBatch(group, tasks, deleted, memory, output::append);
+      if (order == null) {
+        rows.forEachBatch(output::append);
+      } else {
+        sort(rows, order, !origins.lost(), output);
+      }
       return output.finish();
     }
   }
 
-  /**
-   * @param partition the partition of all rows, null if each row's is to be computed
-   * @param partitions keys by which rows of one partition are told from those of the next; given
-   *     where {@code partition} is null
-   */
-  private List<DataFile> sort(
-      RewriteFileGroup group,
-      List<FileScanTask> tasks,
-      Map<String, DeletedRows> deleted,
-      RowOrigins origins,
-      PartitionSpec spec,
-      @Nullable StructLike partition,
-      SortOrder order,
-      @Nullable SortKeys partitions,
-      BufferAllocator memory)
+  private void sort(GroupRows rows, SortOrder order, boolean tracked, TrackedOutput output)
       throws IOException {
     long limit = run.memory().sortBytes() / Math.max(1, run.groupsAtOnce());
-    long rows = liveRows(tasks, deleted);
-    int sortOrderId = run.pin().order() == null ? 0 : run.pin().sortOrderId();
-    boolean tracked = !origins.lost();
     Schema columns = tracked ? withOrigin(run.pin().columns()) : run.pin().columns();
+    BufferAllocator memory = rows.memory();
     try (RowSorter sorter = RowSorter.inMemory(columns, order, memory, limit)) {
-      sorter.expectRows(rows);
-      forEachBatch(
-          group,
-          tasks,
-          deleted,
-          memory,
+      sorter.expectRows(rows.count());
+      rows.forEachBatch(
           tracked
               ? (batch, live, liveRows, from) ->
                   addWithOrigin(sorter, batch, live, liveRows, from, memory)
               : (batch, live, liveRows, from) -> sorter.add(batch, live, liveRows));
-      long expectedRows = partition == null ? -1 : rows;
-      try (TrackedOutput output = output(group, spec, expectedRows, sortOrderId, origins)) {
-        SortedRows sink = sink(output, spec, partition, partitions);
-        sorter.drain(
-            BATCH_ROWS,
-            batch -> {
-              if (tracked) {
-                List<FieldVector> vectors = batch.getFieldVectors();
-                BigIntVector each = (BigIntVector) vectors.get(vectors.size() - 1);
-                sink.accept(BatchOrigins.withoutLast(batch), BatchOrigins.each(each));
-              } else {
-                sink.accept(batch, BatchOrigins.neighbours(0, 0));
-              }
-            });
-        return output.finish();
-      }
+      long[] live = new long[LiveRows.words(BATCH_ROWS)];
+      sorter.drain(
+          BATCH_ROWS,
+          batch -> {
+            int count = batch.getRowCount();
+            LiveRows.setAll(live, count);
+            if (tracked) {
+              List<FieldVector> vectors = batch.getFieldVectors();
+              BigIntVector each = (BigIntVector) vectors.get(vectors.size() - 1);
+              output.append(BatchOrigins.withoutLast(batch), live, count, BatchOrigins.each(each));
+            } else {
+              output.append(batch, live, count, BatchOrigins.neighbours(0, 0));
+            }
+          });
     }
-  }
-
-  /** Takes rows in their order, with their origins. */
-  @FunctionalInterface
-  private interface SortedRows {
-    void accept(VectorSchemaRoot batch, BatchOrigins origins) throws IOException;
-  }
-
-  private SortedRows sink(
-      TrackedOutput output,
-      PartitionSpec spec,
-      @Nullable StructLike partition,
-      @Nullable SortKeys partitions) {
-    if (partitions != null) {
-      return new PartitionCuts(run.pin().schema(), spec, partitions, output)::append;
-    }
-    output.partition(Objects.requireNonNull(partition));
-    long[] live = new long[LiveRows.words(BATCH_ROWS)];
-    return (batch, origins) -> {
-      LiveRows.setAll(live, batch.getRowCount());
-      output.append(batch, live, batch.getRowCount(), origins);
-    };
   }
 
   /** The columns and, last, each row's origin: it is sorted along and not written. */
@@ -346,20 +282,9 @@ final class GroupRewrite {
     }
   }
 
-  private static long liveRows(List<FileScanTask> tasks, Map<String, DeletedRows> deleted) {
-    long rows = 0;
-    for (FileScanTask task : tasks) {
-      rows += task.file().recordCount() - deletedOf(task.file(), deleted).count();
-    }
-    return rows;
-  }
-
   private TrackedOutput output(
-      RewriteFileGroup group,
-      PartitionSpec spec,
-      long expectedRows,
-      int sortOrderId,
-      RowOrigins origins) {
+      RewriteFileGroup group, PartitionSpec spec, long expectedRows, RowOrigins origins) {
+    int sortOrderId = run.pin().order() == null ? 0 : run.pin().sortOrderId();
     ExplainingPlanner.OutputBand band = run.band();
     DataFileOutput output =
         DataFileOutput.create(
@@ -377,86 +302,9 @@ final class GroupRewrite {
     return new TrackedOutput(output, origins);
   }
 
-  /** Takes the live rows of a batch. */
-  @FunctionalInterface
-  private interface LiveBatches {
-    void accept(VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins origins)
-        throws IOException;
-  }
-
   /** The ordinal of each input in the group, which origins are told by. */
   static Map<String, Integer> ordinals(RewriteFileGroup group) {
-    Map<String, Integer> ordinals = new HashMap<>();
-    for (FileScanTask task : group.fileScanTasks()) {
-      ordinals.putIfAbsent(task.file().location(), ordinals.size());
-    }
-    return ordinals;
-  }
-
-  private void forEachBatch(
-      RewriteFileGroup group,
-      List<FileScanTask> tasks,
-      Map<String, DeletedRows> deleted,
-      BufferAllocator memory,
-      LiveBatches batches)
-      throws IOException {
-    long[] live = new long[LiveRows.words(BATCH_ROWS)];
-    Map<String, Long> moved = new HashMap<>();
-    Map<String, Integer> ordinals = ordinals(group);
-    try (RowGroupFeed feed =
-        new RowGroupFeed(
-            run.reader(),
-            run.pin().columns(),
-            tasks,
-            task -> deletedOf(task.file(), deleted),
-            run.fetchers())) {
-      for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
-        long movedOfPiece = 0;
-        int input = Objects.requireNonNull(ordinals.get(piece.task().file().location()));
-        try (RowBatches rows = piece.view().read(memory)) {
-          while (rows.next()) {
-            VectorSchemaRoot batch = rows.batch();
-            int count = batch.getRowCount();
-            if (live.length < LiveRows.words(count)) {
-              live = new long[LiveRows.words(count)];
-            }
-            LiveRows.setAll(live, count);
-            int liveRows = count - piece.deleted().clearDeleted(rows.firstPosition(), count, live);
-            if (liveRows > 0) {
-              batches.accept(
-                  batch, live, liveRows, BatchOrigins.neighbours(input, rows.firstPosition()));
-              movedOfPiece += liveRows;
-            }
-          }
-        } finally {
-          piece.view().close();
-        }
-        moved.merge(piece.task().file().location(), movedOfPiece, Long::sum);
-        run.listener().progressed(piece.rowGroup().compressedBytes());
-      }
-    }
-    for (FileScanTask task : tasks) {
-      checkMoved(task.file(), deleted, moved.getOrDefault(task.file().location(), 0L));
-    }
-  }
-
-  private static DeletedRows deletedOf(DataFile file, Map<String, DeletedRows> deleted) {
-    return Objects.requireNonNull(deleted.get(file.location()), file::location);
-  }
-
-  /** Counts file by file: rows lost from one and doubled from another do not add up (C26). */
-  private static void checkMoved(DataFile file, Map<String, DeletedRows> deleted, long moved) {
-    long expected = file.recordCount() - deletedOf(file, deleted).count();
-    if (moved != expected) {
-      throw new RowsLostException(
-          "Data file "
-              + file.location()
-              + " has "
-              + expected
-              + " live rows but "
-              + moved
-              + " were moved; its file group is not committed");
-    }
+    return GroupRows.ordinals(group);
   }
 
   private void discard(List<DataFile> written) {

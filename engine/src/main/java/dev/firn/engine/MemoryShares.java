@@ -15,6 +15,16 @@ import java.lang.management.ManagementFactory;
 record MemoryShares(
     long totalBytes, long heapBytes, long sortBytes, long decodeBytes, long keyIndexBytes) {
 
+  /** Pages of output files that are open at once, for all groups in work. */
+  long openOutputsBytes() {
+    return heapBytes / 4;
+  }
+
+  /** Partitions that rows are spread over, for all groups in work. */
+  long partitionsBytes() {
+    return heapBytes / 8;
+  }
+
   /** Set by the launcher, which has cut the heap to fit. */
   static final String TOTAL_PROPERTY = "firn.memory.total-bytes";
 

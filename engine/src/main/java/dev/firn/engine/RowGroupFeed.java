@@ -13,6 +13,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Schema;
@@ -50,12 +51,18 @@ final class RowGroupFeed implements AutoCloseable {
     SourceFile.@Nullable RowGroup fetching;
     @Nullable Future<RowGroupView> view;
 
-    OpenFile(FileScanTask task, SourceFile source, DeletedRows deleted) {
+    OpenFile(
+        FileScanTask task,
+        SourceFile source,
+        DeletedRows deleted,
+        BiPredicate<FileScanTask, SourceFile.RowGroup> wanted) {
       this.task = task;
       this.source = source;
       this.deleted = deleted;
       this.rest =
-          source.rowGroups().stream().filter(rowGroup -> anyLive(rowGroup, deleted)).iterator();
+          source.rowGroups().stream()
+              .filter(rowGroup -> wanted.test(task, rowGroup) && anyLive(rowGroup, deleted))
+              .iterator();
     }
   }
 
@@ -67,6 +74,7 @@ final class RowGroupFeed implements AutoCloseable {
 
   private final Opener opener;
   private final Function<FileScanTask, DeletedRows> deletedRows;
+  private final BiPredicate<FileScanTask, SourceFile.RowGroup> wanted;
   private final ExecutorService fetchers;
   private final Iterator<FileScanTask> tasks;
   private final Deque<Future<OpenFile>> ahead = new ArrayDeque<>();
@@ -75,13 +83,17 @@ final class RowGroupFeed implements AutoCloseable {
   private volatile boolean closed;
   private @Nullable OpenFile current;
 
+  /**
+   * @param wanted asked on any thread; other row groups are not fetched
+   */
   RowGroupFeed(
       TableReader reader,
       Schema columns,
       List<FileScanTask> tasks,
       Function<FileScanTask, DeletedRows> deletedRows,
+      BiPredicate<FileScanTask, SourceFile.RowGroup> wanted,
       ExecutorService fetchers) {
-    this(task -> reader.open(task, columns), tasks, deletedRows, fetchers);
+    this(task -> reader.open(task, columns), tasks, deletedRows, wanted, fetchers);
   }
 
   RowGroupFeed(
@@ -89,8 +101,18 @@ final class RowGroupFeed implements AutoCloseable {
       List<FileScanTask> tasks,
       Function<FileScanTask, DeletedRows> deletedRows,
       ExecutorService fetchers) {
+    this(opener, tasks, deletedRows, (task, rowGroup) -> true, fetchers);
+  }
+
+  private RowGroupFeed(
+      Opener opener,
+      List<FileScanTask> tasks,
+      Function<FileScanTask, DeletedRows> deletedRows,
+      BiPredicate<FileScanTask, SourceFile.RowGroup> wanted,
+      ExecutorService fetchers) {
     this.opener = opener;
     this.deletedRows = deletedRows;
+    this.wanted = wanted;
     this.fetchers = fetchers;
     this.tasks = tasks.iterator();
   }
@@ -139,7 +161,7 @@ final class RowGroupFeed implements AutoCloseable {
     }
     DeletedRows deleted = deletedRows.apply(task);
     SourceFile source = opener.open(task);
-    OpenFile file = new OpenFile(task, source, deleted);
+    OpenFile file = new OpenFile(task, source, deleted, wanted);
     try {
       if (file.rest.hasNext()) {
         SourceFile.RowGroup first = file.rest.next();

@@ -13,11 +13,18 @@ import org.apache.iceberg.StructLike;
  */
 final class TrackedOutput implements AutoCloseable {
   private final DataFileOutput output;
-  private final RowOrigins.Log origins;
+  private final RowOrigins origins;
+  private final RowOrigins.Log log;
 
   TrackedOutput(DataFileOutput output, RowOrigins origins) {
     this.output = output;
-    this.origins = origins.log();
+    this.origins = origins;
+    this.log = origins.log();
+  }
+
+  /** See {@link DataFileOutput#beside}. */
+  TrackedOutput beside() {
+    return new TrackedOutput(output.beside(), origins);
   }
 
   /** See {@link DataFileOutput#partition}. */
@@ -25,16 +32,36 @@ final class TrackedOutput implements AutoCloseable {
     output.partition(partition);
   }
 
+  /** See {@link DataFileOutput#partition(StructLike, long)}. */
+  void partition(StructLike partition, long rows) {
+    output.partition(partition, rows);
+  }
+
+  /** See {@link DataFileOutput#memoryBytes}. */
+  long memoryBytes() {
+    return output.memoryBytes();
+  }
+
+  /** See {@link DataFileOutput#rowsWritten}. */
+  long rowsWritten() {
+    return output.rowsWritten();
+  }
+
+  /** See {@link DataFileOutput#endRowGroup}. */
+  void endRowGroup() throws IOException {
+    output.endRowGroup();
+  }
+
   /** See {@link DataFileOutput#append}. */
   void append(VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins from)
       throws IOException {
     output.append(batch, live, liveRows);
-    from.addTo(origins, live, batch.getRowCount());
+    from.addTo(log, live, batch.getRowCount());
   }
 
   List<DataFile> finish() throws IOException {
     List<DataFile> written = output.finish();
-    origins.finish(written);
+    log.finish(written);
     return written;
   }
 

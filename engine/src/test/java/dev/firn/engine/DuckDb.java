@@ -84,6 +84,15 @@ final class DuckDb implements AutoCloseable {
     }
   }
 
+  /** The one number that a query gives. */
+  long number(String query) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(query)) {
+      result.next();
+      return result.getLong(1);
+    }
+  }
+
   @Override
   public void close() throws SQLException {
     connection.close();

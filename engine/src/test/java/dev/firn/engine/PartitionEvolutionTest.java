@@ -338,6 +338,17 @@ class PartitionEvolutionTest {
     assertThat(dataFiles(table)).hasSize(1).allMatch(file -> file.specId() == 2);
   }
 
+  @Test
+  void p6p8VoidFieldsWhoseSourceColumnWasDroppedAreNull() throws IOException {
+    Table table = evolved(1);
+    table.updateSchema().deleteColumn("region").commit();
+    compact(table, "rewrite-all", "true");
+    assertThat(dataFiles(table)).allMatch(file -> file.specId() == 1);
+    assertThat(filesByPartition(table)).hasSize(4);
+    compact(table, "rewrite-all", "true", "keep-partition-spec", "true");
+    assertThat(dataFiles(table)).hasSize(4);
+  }
+
   // ---- filters
 
   @Test

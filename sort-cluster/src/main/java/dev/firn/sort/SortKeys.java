@@ -9,6 +9,8 @@ import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.NullOrder;
+import org.apache.iceberg.PartitionField;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.SortDirection;
 import org.apache.iceberg.SortField;
@@ -74,29 +76,76 @@ public final class SortKeys {
     return new SortKeys(parts);
   }
 
-  /** Null for a void field, which is null in every row and orders nothing. */
-  private static @Nullable Part part(Schema schema, SortOrder order, SortField field) {
-    List<Integer> path = new ArrayList<>();
-    boolean optional = findPath(schema.asStruct(), field.sourceId(), path);
-    if (path.isEmpty()) {
-      String name = order.schema() == null ? null : order.schema().findColumnName(field.sourceId());
-      throw new IllegalArgumentException(
-          "Cannot sort by field "
-              + field.sourceId()
-              + (name == null ? "" : " (" + name + ")")
-              + " of sort order "
-              + order.orderId()
-              + ": the schema has no such field outside of lists and maps. Sort by another order.");
+  /**
+   * The keys of a partition spec: rows have equal keys that belong to the same partition, and only
+   * they (D9). Fields that are void are null in every row and not in the keys.
+   *
+   * @param schema the schema that batches follow; the spec's sources are found in it by field id
+   * @throws IllegalArgumentException if the schema lacks a source, or a transform is unknown or
+   *     does not take the source's type (P5); names the field
+   */
+  public static SortKeys ofPartitions(Schema schema, PartitionSpec spec) {
+    List<Part> parts = new ArrayList<>();
+    for (PartitionField field : spec.fields()) {
+      String what = "partition spec " + spec.specId();
+      Part part =
+          part(
+              schema,
+              null,
+              what,
+              field.sourceId(),
+              field.transform(),
+              false,
+              NullOrder.NULLS_FIRST);
+      if (part != null) {
+        parts.add(part);
+      }
     }
-    String description =
-        schema.findColumnName(field.sourceId()) + " (field " + field.sourceId() + ")";
-    Type type = schema.findType(field.sourceId());
-    Transform<Object, Object> transform = field.transform();
+    return new SortKeys(parts);
+  }
+
+  private static @Nullable Part part(Schema schema, SortOrder order, SortField field) {
+    return part(
+        schema,
+        order.schema(),
+        "sort order " + order.orderId(),
+        field.sourceId(),
+        field.transform(),
+        field.direction() == SortDirection.DESC,
+        field.nullOrder());
+  }
+
+  /**
+   * Null for a void field, which is null in every row and orders nothing.
+   *
+   * @param other knows names of fields that {@code schema} may lack; null for none
+   */
+  private static @Nullable Part part(
+      Schema schema,
+      @Nullable Schema other,
+      String what,
+      int sourceId,
+      Transform<?, ?> transform,
+      boolean descending,
+      NullOrder nullOrder) {
     String name = transform.toString();
     if (name.equals("void")) {
       return null;
     }
-    boolean descending = field.direction() == SortDirection.DESC;
+    List<Integer> path = new ArrayList<>();
+    boolean optional = findPath(schema.asStruct(), sourceId, path);
+    if (path.isEmpty()) {
+      String source = other == null ? null : other.findColumnName(sourceId);
+      throw new IllegalArgumentException(
+          "Cannot sort by field "
+              + sourceId
+              + (source == null ? "" : " (" + source + ")")
+              + " of "
+              + what
+              + ": the schema has no such field outside of lists and maps. Sort by another order.");
+    }
+    String description = schema.findColumnName(sourceId) + " (field " + sourceId + ")";
+    Type type = schema.findType(sourceId);
     KeyColumn column = null;
     if (type.isPrimitiveType() && transform.canTransform(type)) {
       column = KeyColumn.of(name, type, descending);
@@ -109,15 +158,15 @@ public final class SortKeys {
               + description
               + " of type "
               + type
-              + ", in sort order "
-              + order.orderId()
+              + ", in "
+              + what
               + ": the transform is unknown or does not take that type. Sort by another order.");
     }
     return new Part(
         column,
         path.stream().mapToInt(Integer::intValue).toArray(),
         optional,
-        field.nullOrder() == NullOrder.NULLS_FIRST,
+        nullOrder == NullOrder.NULLS_FIRST,
         description);
   }
 
@@ -173,6 +222,29 @@ public final class SortKeys {
     byte[] key = new byte[bytes.remaining()];
     bytes.get(key);
     return key;
+  }
+
+  /**
+   * The keys of some rows.
+   *
+   * @param rows numbers of rows of the batch
+   * @param count how many of them count
+   * @param allocator for memory that is released before this returns
+   */
+  public RowKeys encode(VectorSchemaRoot batch, int[] rows, int count, BufferAllocator allocator) {
+    Encoding encoding = prepare(batch, rows, count);
+    byte[] bytes = new byte[Math.toIntExact(encoding.bytes())];
+    int[] offsets = new int[count + 1];
+    try (KeyBlock block = encode(encoding, allocator)) {
+      if (bytes.length > 0) {
+        block.keys().getBytes(0, bytes);
+      }
+      for (int i = 0; i <= count; i++) {
+        offsets[i] =
+            block.offsets() == null ? i * fixedBytes : block.offsets().getInt((long) i << 2);
+      }
+    }
+    return new RowKeys(bytes, offsets);
   }
 
   /**

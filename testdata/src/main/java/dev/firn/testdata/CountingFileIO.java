@@ -6,8 +6,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.iceberg.io.FileIO;
+import org.apache.iceberg.io.PositionOutputStream;
 
 /** A FileIO that counts what is asked of another one, by location. May be used by any thread. */
 public final class CountingFileIO extends DelegatingFileIO {
@@ -17,6 +19,9 @@ public final class CountingFileIO extends DelegatingFileIO {
   private final transient Set<String> created = ConcurrentHashMap.newKeySet();
   private final transient Set<String> deleted = ConcurrentHashMap.newKeySet();
   private final transient OpenStreams open = new OpenStreams();
+
+  private final AtomicInteger outputsOpen = new AtomicInteger();
+  private final AtomicInteger outputsOpenMax = new AtomicInteger();
 
   /** Counts what {@code delegate} does. */
   public CountingFileIO(FileIO delegate) {
@@ -70,6 +75,11 @@ public final class CountingFileIO extends DelegatingFileIO {
     return open.byLocation();
   }
 
+  /** How many files were open at once to be written, at most. */
+  public int outputsOpenMax() {
+    return outputsOpenMax.get();
+  }
+
   /** Forgets all counts; open streams stay open. */
   public void reset() {
     opens.clear();
@@ -77,6 +87,7 @@ public final class CountingFileIO extends DelegatingFileIO {
     bytesRead.clear();
     created.clear();
     deleted.clear();
+    outputsOpenMax.set(outputsOpen.get());
   }
 
   private static long count(Map<String, LongAdder> counts, String location) {
@@ -111,11 +122,17 @@ public final class CountingFileIO extends DelegatingFileIO {
 
   @Override
   void opened(String location, Closeable stream) {
+    if (stream instanceof PositionOutputStream) {
+      outputsOpenMax.accumulateAndGet(outputsOpen.incrementAndGet(), Math::max);
+    }
     open.add(location);
   }
 
   @Override
   void closed(String location, Closeable stream) {
+    if (stream instanceof PositionOutputStream) {
+      outputsOpen.decrementAndGet();
+    }
     open.remove(location);
   }
 }

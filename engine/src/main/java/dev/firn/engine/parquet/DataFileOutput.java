@@ -90,11 +90,14 @@ public final class DataFileOutput implements AutoCloseable {
   private final OutputFileFactory files;
   private final ColumnTasks tasks;
   private final FileRolling rolling;
+  private final boolean ownsCompressors;
 
   private final List<DataFile> finishedFiles = new ArrayList<>();
   private @Nullable StructLikeWrapper partition; // null before the first of a partitioned spec
   private @Nullable ParquetDataFile current; // null between files
   private @Nullable StructLikeWrapper currentPartition; // of the current file
+  private long expectedRows; // in all, or of the partition; 0 or less when unknown
+  private long rowsOfExpected;
   private long rowsWritten;
   private long finishedBytes;
   private long stepRowsMax;
@@ -138,12 +141,47 @@ public final class DataFileOutput implements AutoCloseable {
             .format(FileFormat.PARQUET)
             .build();
     this.rolling = new FileRolling(options.sizes());
+    this.ownsCompressors = true;
+    begin();
+  }
+
+  private DataFileOutput(DataFileOutput beside) {
+    this.table = beside.table;
+    this.columns = beside.columns;
+    this.options = beside.options;
+    this.type = beside.type;
+    this.leaves = beside.leaves;
+    this.leafSchemas = beside.leafSchemas;
+    this.settings = beside.settings;
+    this.compressors = beside.compressors;
+    this.ratios = beside.ratios;
+    this.metricsConfig = beside.metricsConfig;
+    this.keyValues = beside.keyValues;
+    this.files = beside.files;
+    this.tasks = beside.tasks;
+    this.rolling = new FileRolling(options.sizes());
+    this.ownsCompressors = false;
+    begin();
+  }
+
+  private void begin() {
+    expectedRows = options.expectedRows();
     if (options.spec().isUnpartitioned()) {
-      this.partition =
+      partition =
           StructLikeWrapper.forType(options.spec().partitionType())
               .set(new EmptyTuple(options.spec().fields().size()));
     }
     beginRowGroup();
+  }
+
+  /**
+   * Another output with the same options, to be used by the same thread in turn with this one, for
+   * rows of other partitions. It shares what encoding needs, so that many outputs cost little more
+   * than their pages. To be finished or closed before this one is.
+   */
+  public DataFileOutput beside() {
+    ensureOpen();
+    return new DataFileOutput(this);
   }
 
   /**
@@ -267,6 +305,16 @@ public final class DataFileOutput implements AutoCloseable {
   }
 
   /**
+   * Says to which partition the following rows belong, as {@link #partition(StructLike)} does, and
+   * how many they are, so that they are divided evenly. All rows of the partition follow.
+   */
+  public void partition(StructLike partition, long rows) {
+    partition(partition);
+    expectedRows = rows;
+    rowsOfExpected = 0;
+  }
+
+  /**
    * Writes rows of a batch.
    *
    * @param batch vectors in the physical layout, one for each column; owned by the caller, valid
@@ -348,6 +396,7 @@ public final class DataFileOutput implements AutoCloseable {
         });
     file.addRows(to - from);
     rowsWritten += to - from;
+    rowsOfExpected += to - from;
     if (isRowGroupFull(file)) {
       flushRowGroup(file);
     }
@@ -464,9 +513,9 @@ public final class DataFileOutput implements AutoCloseable {
 
   private boolean isFull(ParquetDataFile file) throws IOException {
     double bytes = file.estimatedBytes();
-    long rowsLeft = Math.max(0, options.expectedRows() - rowsWritten);
+    long rowsLeft = Math.max(0, expectedRows - rowsOfExpected);
     double bytesPerRow = (finishedBytes + bytes) / rowsWritten;
-    boolean isKnown = options.expectedRows() > 0 && rowsWritten <= options.expectedRows();
+    boolean isKnown = expectedRows > 0 && rowsOfExpected <= expectedRows;
     double laterBytes = isKnown ? rowsLeft * bytesPerRow : -1;
     if (rolling.isFull(bytes, laterBytes)) {
       return true;
@@ -515,6 +564,20 @@ public final class DataFileOutput implements AutoCloseable {
   }
 
   /**
+   * Writes the row group out that is begun, however small it is, so that its memory is free. The
+   * file goes on.
+   *
+   * @throws IOException if the file cannot be written; nothing more can be appended then
+   */
+  public void endRowGroup() throws IOException {
+    ensureOpen();
+    ParquetDataFile file = current;
+    if (file != null) {
+      guarded(() -> flushRowGroup(file));
+    }
+  }
+
+  /**
    * Ends the last file. Closing does nothing after that.
    *
    * @return the files written; none if there were no rows (D31)
@@ -527,7 +590,7 @@ public final class DataFileOutput implements AutoCloseable {
     ensureOpen();
     guarded(this::finishFile);
     state = State.FINISHED;
-    compressors.close();
+    closeCompressors();
     return List.copyOf(finishedFiles);
   }
 
@@ -561,7 +624,7 @@ public final class DataFileOutput implements AutoCloseable {
       return;
     }
     state = State.DISCARDED;
-    compressors.close();
+    closeCompressors();
     List<String> locations = new ArrayList<>();
     finishedFiles.forEach(file -> locations.add(file.location()));
     if (current != null) {
@@ -596,6 +659,12 @@ public final class DataFileOutput implements AutoCloseable {
   public void close() {
     if (state != State.FINISHED) {
       discard(null);
+    }
+  }
+
+  private void closeCompressors() {
+    if (ownsCompressors) {
+      compressors.close();
     }
   }
 

@@ -1,0 +1,217 @@
+package dev.firn.engine;
+
+import dev.firn.deletes.DeletedRows;
+import dev.firn.engine.parquet.RowBatches;
+import dev.firn.engine.parquet.SourceFile;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.iceberg.DataFile;
+import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.actions.RewriteFileGroup;
+
+/**
+ * The live rows of a file group, whose deletes are resolved, to be read as often as wanted. Used by
+ * one thread.
+ */
+final class GroupRows {
+  private final RunContext run;
+  private final List<FileScanTask> tasks;
+  private final Map<String, DeletedRows> deleted;
+  private final Map<String, Integer> ordinals;
+  private final BufferAllocator memory;
+
+  /**
+   * @param deleted by location of the data file
+   * @param memory for batches
+   */
+  GroupRows(
+      RunContext run,
+      RewriteFileGroup group,
+      Map<String, DeletedRows> deleted,
+      BufferAllocator memory) {
+    this(run, group.fileScanTasks(), deleted, ordinals(group), memory);
+  }
+
+  private GroupRows(
+      RunContext run,
+      List<FileScanTask> tasks,
+      Map<String, DeletedRows> deleted,
+      Map<String, Integer> ordinals,
+      BufferAllocator memory) {
+    this.run = run;
+    this.tasks = tasks;
+    this.deleted = deleted;
+    this.ordinals = ordinals;
+    this.memory = memory;
+  }
+
+  /** The ordinal of each input in the group, which origins are told by. */
+  static Map<String, Integer> ordinals(RewriteFileGroup group) {
+    Map<String, Integer> ordinals = new HashMap<>();
+    for (FileScanTask task : group.fileScanTasks()) {
+      ordinals.putIfAbsent(task.file().location(), ordinals.size());
+    }
+    return ordinals;
+  }
+
+  /** The rows of some of the files. */
+  GroupRows of(List<FileScanTask> some) {
+    return new GroupRows(run, some, deleted, ordinals, memory);
+  }
+
+  List<FileScanTask> tasks() {
+    return tasks;
+  }
+
+  BufferAllocator memory() {
+    return memory;
+  }
+
+  /** How many they are. */
+  long count() {
+    long rows = 0;
+    for (FileScanTask task : tasks) {
+      rows += count(task.file());
+    }
+    return rows;
+  }
+
+  private long count(DataFile file) {
+    return file.recordCount() - deletedOf(file).count();
+  }
+
+  /** Files of the group, whether they are among these or not: ordinals are below that. */
+  int inputs() {
+    return ordinals.size();
+  }
+
+  int input(DataFile file) {
+    return Objects.requireNonNull(ordinals.get(file.location()));
+  }
+
+  /** Takes the live rows of a batch. */
+  @FunctionalInterface
+  interface LiveBatches {
+    void accept(VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins origins)
+        throws IOException;
+  }
+
+  /** Decides which row groups are read, and takes their rows. */
+  interface RowGroups {
+    boolean wants(DataFile file, SourceFile.RowGroup rowGroup);
+
+    /** The rows of the row group follow. */
+    default void begin(DataFile file, SourceFile.RowGroup rowGroup) {}
+
+    /** See {@link LiveBatches#accept}. */
+    void accept(VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins origins)
+        throws IOException;
+
+    /**
+     * All rows of the row group have been given.
+     *
+     * @param liveRows how many they were
+     */
+    default void end(SourceFile.RowGroup rowGroup, long liveRows) {}
+  }
+
+  /** Gives all rows, all columns, in the order of the files, and checks that they were all. */
+  void forEachBatch(LiveBatches batches) throws IOException {
+    long[] moved = new long[inputs()];
+    forEachBatch(
+        run.pin().columns(),
+        new RowGroups() {
+          @Override
+          public boolean wants(DataFile file, SourceFile.RowGroup rowGroup) {
+            return true;
+          }
+
+          @Override
+          public void accept(
+              VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins origins)
+              throws IOException {
+            batches.accept(batch, live, liveRows, origins);
+            moved[origins.input()] += liveRows;
+          }
+
+          @Override
+          public void end(SourceFile.RowGroup rowGroup, long liveRows) {
+            run.listener().progressed(rowGroup.compressedBytes());
+          }
+        });
+    checkMoved(moved);
+  }
+
+  /** Gives the live rows of some row groups in the order of the files. */
+  void forEachBatch(Schema columns, RowGroups rowGroups) throws IOException {
+    long[] live = new long[LiveRows.words(GroupRewrite.BATCH_ROWS)];
+    try (RowGroupFeed feed =
+        new RowGroupFeed(
+            run.reader(),
+            columns,
+            tasks,
+            task -> deletedOf(task.file()),
+            (task, rowGroup) -> rowGroups.wants(task.file(), rowGroup),
+            run.fetchers())) {
+      for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
+        long moved = 0;
+        DataFile file = piece.task().file();
+        rowGroups.begin(file, piece.rowGroup());
+        try (RowBatches rows = piece.view().read(memory)) {
+          while (rows.next()) {
+            VectorSchemaRoot batch = rows.batch();
+            int count = batch.getRowCount();
+            if (live.length < LiveRows.words(count)) {
+              live = new long[LiveRows.words(count)];
+            }
+            LiveRows.setAll(live, count);
+            int liveRows = count - piece.deleted().clearDeleted(rows.firstPosition(), count, live);
+            if (liveRows > 0) {
+              rowGroups.accept(
+                  batch,
+                  live,
+                  liveRows,
+                  BatchOrigins.neighbours(input(file), rows.firstPosition()));
+              moved += liveRows;
+            }
+          }
+        } finally {
+          piece.view().close();
+        }
+        rowGroups.end(piece.rowGroup(), moved);
+      }
+    }
+  }
+
+  private DeletedRows deletedOf(DataFile file) {
+    return Objects.requireNonNull(deleted.get(file.location()), file::location);
+  }
+
+  /**
+   * Counts file by file: rows lost from one and doubled from another do not add up (C26).
+   *
+   * @param moved rows by the file's ordinal
+   */
+  void checkMoved(long[] moved) {
+    for (FileScanTask task : tasks) {
+      long expected = count(task.file());
+      long found = moved[input(task.file())];
+      if (found != expected) {
+        throw new RowsLostException(
+            "Data file "
+                + task.file().location()
+                + " has "
+                + expected
+                + " live rows but "
+                + found
+                + " were moved; its file group is not committed");
+      }
+    }
+  }
+}
