@@ -173,14 +173,16 @@ final class GroupRewrite {
     try {
       if (repartition && spec.isUnpartitioned()) {
         written.addAll(
-            pack(group, rows, origins, spec, GenericRecord.create(spec.partitionType())));
+            pack(group, rows, origins, spec, GenericRecord.create(spec.partitionType()), 0));
       } else if (repartition) {
-        try (TrackedOutput output = output(group, spec, -1, origins)) {
+        try (TrackedOutput output = output(group, spec, -1, origins, 0)) {
           new FanOut(run, rows, spec, !origins.lost()).write(output, written);
         }
       } else {
+        int ordinal = 0;
         for (Map.Entry<StructLike, List<FileScanTask>> part : byPartition(spec, rows.tasks())) {
-          written.addAll(pack(group, rows.of(part.getValue()), origins, spec, part.getKey()));
+          written.addAll(
+              pack(group, rows.of(part.getValue()), origins, spec, part.getKey(), ordinal++));
         }
       }
       return written;
@@ -214,10 +216,11 @@ final class GroupRewrite {
       GroupRows rows,
       RowOrigins origins,
       PartitionSpec spec,
-      StructLike partition)
+      StructLike partition,
+      int part)
       throws IOException {
     SortOrder order = run.pin().order();
-    try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
+    try (TrackedOutput output = output(group, spec, rows.count(), origins, part)) {
       output.partition(partition);
       if (order == null) {
         rows.forEachBatch(output::append);
@@ -282,8 +285,12 @@ final class GroupRewrite {
     }
   }
 
+  /**
+   * @param part the ordinal of this output among those of the group, which each number their files
+   *     anew: without it in the names, two would be the same where names alone make the path (C15)
+   */
   private TrackedOutput output(
-      RewriteFileGroup group, PartitionSpec spec, long expectedRows, RowOrigins origins) {
+      RewriteFileGroup group, PartitionSpec spec, long expectedRows, RowOrigins origins, int part) {
     int sortOrderId = run.pin().order() == null ? 0 : run.pin().sortOrderId();
     ExplainingPlanner.OutputBand band = run.band();
     DataFileOutput output =
@@ -295,7 +302,7 @@ final class GroupRewrite {
                 sortOrderId,
                 new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
                 expectedRows,
-                run.operationId(),
+                part == 0 ? run.operationId() : run.operationId() + "-part" + part,
                 group.info().globalIndex()),
             run.encoders(),
             run.settings().threads());
