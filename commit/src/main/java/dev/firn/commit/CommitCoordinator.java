@@ -452,7 +452,7 @@ public final class CommitCoordinator {
     }
     try {
       TableMetadata metadata = probe.refresh();
-      List<CommitGuard.Finding> findings = specsGone(batch, metadata);
+      List<CommitGuard.Finding> findings = outgrown(batch, metadata);
       if (!findings.isEmpty()
           || (!(cause instanceof ValidationException) && kindOf(cause) == null)) {
         return findings;
@@ -498,6 +498,12 @@ public final class CommitCoordinator {
         }
       }
     }
+  }
+
+  /** What Iceberg would not even take into a commit: files of other specs or of another version. */
+  private List<CommitGuard.Finding> outgrown(List<GroupFiles> batch, TableMetadata metadata) {
+    List<CommitGuard.Finding> upgraded = guard.upgraded(metadata, batch);
+    return upgraded.isEmpty() ? specsGone(batch, metadata) : upgraded;
   }
 
   private static List<CommitGuard.Finding> specsGone(
@@ -563,9 +569,9 @@ public final class CommitCoordinator {
       List<String> leftovers = Collections.synchronizedList(new ArrayList<>());
       try {
         TableMetadata metadata = probe.refresh();
-        List<CommitGuard.Finding> specsGone = specsGone(batch, metadata);
-        if (!specsGone.isEmpty()) {
-          throw new GuardConflictException(specsGone);
+        List<CommitGuard.Finding> outgrown = outgrown(batch, metadata);
+        if (!outgrown.isEmpty()) {
+          throw new GuardConflictException(outgrown);
         }
         rewrite(batch, absorbed, commitId, metadata, leftovers).commit();
         Result result = landed(commitId);

@@ -71,15 +71,9 @@ final class CommitGuard {
       List<GroupFiles> batch,
       boolean startingSequenceNumber,
       long absorbed) {
-    if (base.formatVersion() < 3 && metadata.formatVersion() >= 3) {
-      return forAll(
-          batch,
-          CommitOutcome.Kind.UPGRADED,
-          "the table was upgraded from format version "
-              + base.formatVersion()
-              + " to "
-              + metadata.formatVersion()
-              + " after planning, and the outputs lack the row ids assigned since");
+    List<Finding> upgraded = upgraded(metadata, batch);
+    if (!upgraded.isEmpty()) {
+      return upgraded;
     }
     List<Snapshot> window = window(ancestry, metadata);
     if (window == null) {
@@ -112,6 +106,21 @@ final class CommitGuard {
       findings.addAll(droppedWithDeletes(window.get(0), metadata, batch, atRisk));
     }
     return findings;
+  }
+
+  /** All of the batch if the table has row ids now and had none when it was planned (C20). */
+  List<Finding> upgraded(TableMetadata metadata, List<GroupFiles> batch) {
+    if (base.formatVersion() >= 3 || metadata.formatVersion() < 3) {
+      return List.of();
+    }
+    return forAll(
+        batch,
+        CommitOutcome.Kind.UPGRADED,
+        "the table was upgraded from format version "
+            + base.formatVersion()
+            + " to "
+            + metadata.formatVersion()
+            + " after planning, and the outputs lack the row ids assigned since");
   }
 
   /**

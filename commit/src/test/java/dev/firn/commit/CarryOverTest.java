@@ -32,6 +32,7 @@ class CarryOverTest {
     boolean rest;
     boolean unable;
     IOException failure;
+    Runnable meanwhile = () -> {};
 
     Scripted(FakeTable fake) {
       this.fake = fake;
@@ -40,6 +41,7 @@ class CarryOverTest {
     @Override
     public Optional<Carried> carry(List<NewDeletes> deletes, int formatVersion) throws IOException {
       calls.add(deletes);
+      meanwhile.run();
       if (failure != null) {
         throw failure;
       } else if (unable) {
@@ -269,6 +271,26 @@ class CarryOverTest {
       assertThat(coordinator.finish()).hasOnlyElementsOfType(CommitOutcome.Committed.class);
       assertThat(fake.live()).isEqualTo(Map.of("c", Set.of("carried1"), "x", Set.of()));
       assertThat(fake.io().fileExists("memory:/t/data/carried1.puffin")).isTrue();
+    }
+  }
+
+  @Test
+  void c20UpgradeBetweenCarryOverAndCommitConflicts() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d", "x")) {
+      CommitBase base = fake.base();
+      Scripted script = new Scripted(fake);
+      script.meanwhile = () -> fake.other().updateProperties().set("format-version", "3").commit();
+      CommitCoordinator coordinator = coordinator(fake, base, true, script);
+      coordinator.offer(fake.group(base, List.of("d"), rows("c", 10)));
+      fake.delete(positionDeletes(UNPARTITIONED, "", "p", "d"));
+
+      List<CommitOutcome> outcomes = coordinator.finish();
+      assertThat(outcomes).hasSize(1);
+      CommitOutcome.Conflicted conflict = (CommitOutcome.Conflicted) outcomes.get(0);
+      assertThat(conflict.kind()).isEqualTo(CommitOutcome.Kind.UPGRADED);
+      assertThat(fake.live()).isEqualTo(Map.of("d", Set.of("p"), "x", Set.of()));
+      assertThat(fake.io().fileExists(path("carried1"))).isFalse();
+      assertThat(fake.io().fileExists(path("c"))).isFalse();
     }
   }
 }

@@ -222,6 +222,8 @@ class RandomCompactionTest {
       maybe("write.metadata.metrics.default", "none", "counts", "truncate(3)", "full");
       maybe("write.object-storage.enabled", "true");
       maybe("write.parquet.bloom-filter-enabled.column.id", "true");
+      // a filter of each row group is held until the footer, and row groups may have ten rows here
+      properties.put("write.parquet.bloom-filter-max-bytes", "1024");
       UpdateProperties update = table.updateProperties();
       properties.forEach(update::set);
       update.commit();
