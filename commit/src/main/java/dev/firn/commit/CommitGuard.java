@@ -420,7 +420,7 @@ final class CommitGuard {
     final boolean isEquality;
     final List<Integer> equalityIds; // empty for position deletes
     private final @Nullable String referencedFile; // null unless all its deletes are of one file
-    private final GroupFiles.@Nullable Partition partition; // null if it applies to all (D8)
+    private final @Nullable PartitionTuple partition; // null if it applies to all (D8)
 
     private AddedDelete(DeleteFile file, Snapshot snapshot, TableMetadata metadata) {
       this.location = file.location();
@@ -434,7 +434,7 @@ final class CommitGuard {
       this.partition =
           isEquality && metadata.spec(file.specId()).isUnpartitioned()
               ? null
-              : GroupFiles.Partition.of(file);
+              : PartitionTuple.of(file);
     }
 
     /** An input of the group that this applies to by scope and sequence, or null if none. */
@@ -457,7 +457,7 @@ final class CommitGuard {
       boolean inScope =
           referencedFile != null
               ? referencedFile.equals(input.location())
-              : partition == null || partition.equals(GroupFiles.Partition.of(input));
+              : partition == null || partition.equals(PartitionTuple.of(input));
       return inScope && applies(input);
     }
 

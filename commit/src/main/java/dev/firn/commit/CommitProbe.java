@@ -2,10 +2,7 @@ package dev.firn.commit;
 
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableOperations;
-import org.apache.iceberg.encryption.EncryptionManager;
 import org.apache.iceberg.exceptions.CleanableFailure;
-import org.apache.iceberg.io.FileIO;
-import org.apache.iceberg.io.LocationProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,15 +11,14 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Used by one committing thread at a time; owns nothing.
  */
-final class CommitProbe implements TableOperations {
-  private final TableOperations operations;
+final class CommitProbe extends ForwardingOperations {
   private TableMetadata refreshed;
   private @Nullable TableMetadata landed; // null until the catalog has accepted a commit
   private int tries;
   private boolean unsettled;
 
   CommitProbe(TableOperations operations) {
-    this.operations = operations;
+    super(operations);
     this.refreshed = operations.current();
   }
 
@@ -54,11 +50,6 @@ final class CommitProbe implements TableOperations {
   }
 
   @Override
-  public TableMetadata current() {
-    return operations.current();
-  }
-
-  @Override
   public TableMetadata refresh() {
     refreshed = operations.refresh();
     return refreshed;
@@ -76,41 +67,5 @@ final class CommitProbe implements TableOperations {
       unsettled = !(e instanceof CleanableFailure);
       throw e;
     }
-  }
-
-  @Override
-  public FileIO io() {
-    return operations.io();
-  }
-
-  @Override
-  public EncryptionManager encryption() {
-    return operations.encryption();
-  }
-
-  @Override
-  public String metadataFileLocation(String fileName) {
-    return operations.metadataFileLocation(fileName);
-  }
-
-  @Override
-  public LocationProvider locationProvider() {
-    return operations.locationProvider();
-  }
-
-  @Override
-  public TableOperations temp(TableMetadata uncommitted) {
-    return operations.temp(uncommitted);
-  }
-
-  @Override
-  public long newSnapshotId() {
-    return operations.newSnapshotId();
-  }
-
-  /** Always: after an answer that is in doubt, not even manifests are deleted (C12). */
-  @Override
-  public boolean requireStrictCleanup() {
-    return true;
   }
 }

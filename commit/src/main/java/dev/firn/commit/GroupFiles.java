@@ -1,8 +1,6 @@
 package dev.firn.commit;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -10,24 +8,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import org.apache.iceberg.ContentFile;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileScanTask;
-import org.apache.iceberg.StructLike;
 import org.apache.iceberg.actions.RewriteFileGroup;
 
 /** A group with what committing it asks about: its files by location, and their partitions. */
 final class GroupFiles {
   private final RewriteFileGroup group;
   private final Map<String, DataFile> inputs;
-  private final Map<Partition, DataFile> oldestInputs;
+  private final Map<PartitionTuple, DataFile> oldestInputs;
   private final List<DataFile> outputs;
   private final boolean keepsPartition;
 
   private GroupFiles(
       RewriteFileGroup group,
       Map<String, DataFile> inputs,
-      Map<Partition, DataFile> oldestInputs,
+      Map<PartitionTuple, DataFile> oldestInputs,
       List<DataFile> outputs,
       boolean keepsPartition) {
     this.group = group;
@@ -44,7 +40,7 @@ final class GroupFiles {
    */
   static GroupFiles of(RewriteFileGroup group) {
     Map<String, DataFile> inputs = new LinkedHashMap<>();
-    Map<Partition, DataFile> oldestInputs = new HashMap<>();
+    Map<PartitionTuple, DataFile> oldestInputs = new HashMap<>();
     Set<String> splits = new HashSet<>();
     for (FileScanTask task : group.fileScanTasks()) {
       String location = task.file().location();
@@ -53,7 +49,7 @@ final class GroupFiles {
       }
       inputs.put(location, task.file());
       oldestInputs.merge(
-          Partition.of(task.file()),
+          PartitionTuple.of(task.file()),
           task.file(),
           (one, other) -> sequenceNumber(one) <= sequenceNumber(other) ? one : other);
     }
@@ -74,7 +70,7 @@ final class GroupFiles {
         throw refused(group, "the location of its output " + output.location() + " is not new");
       }
       rowsAdded += output.recordCount();
-      keepsPartition = keepsPartition && oldestInputs.containsKey(Partition.of(output));
+      keepsPartition = keepsPartition && oldestInputs.containsKey(PartitionTuple.of(output));
     }
     if (rowsAdded > rowsRemoved) {
       throw refused(
@@ -93,7 +89,7 @@ final class GroupFiles {
   }
 
   /** Of each partition that has inputs, the input with the smallest data sequence number. */
-  Map<Partition, DataFile> oldestInputs() {
+  Map<PartitionTuple, DataFile> oldestInputs() {
     return oldestInputs;
   }
 
@@ -122,34 +118,5 @@ final class GroupFiles {
             + ": "
             + reason
             + ". Nothing of it was committed and its files are as they were.");
-  }
-
-  /**
-   * A partition tuple of a spec, equal by value (D7, D9): floats by their bits, null to null.
-   * Values are widened as Iceberg promotes types, so that a column promoted meanwhile does not
-   * matter.
-   */
-  record Partition(int specId, List<Object> values) {
-    static Partition of(ContentFile<?> file) {
-      StructLike tuple = file.partition();
-      Object[] values = new Object[tuple.size()];
-      for (int pos = 0; pos < values.length; pos++) {
-        values[pos] = widened(tuple.get(pos, Object.class));
-      }
-      return new Partition(file.specId(), Arrays.asList(values));
-    }
-
-    private static Object widened(Object value) {
-      if (value instanceof Integer number) {
-        return number.longValue();
-      } else if (value instanceof Float number) {
-        return number.doubleValue();
-      } else if (value instanceof CharSequence text) {
-        return text.toString();
-      } else if (value instanceof byte[] bytes) {
-        return ByteBuffer.wrap(bytes);
-      }
-      return value;
-    }
   }
 }

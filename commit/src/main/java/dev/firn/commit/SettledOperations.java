@@ -8,9 +8,6 @@ import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableOperations;
-import org.apache.iceberg.encryption.EncryptionManager;
-import org.apache.iceberg.io.FileIO;
-import org.apache.iceberg.io.LocationProvider;
 
 /**
  * A table's operations for commits that Iceberg makes by itself. When a commit fails, they look
@@ -18,11 +15,9 @@ import org.apache.iceberg.io.LocationProvider;
  * below tried again and was refused: Iceberg would commit a second time and then delete the
  * manifests of the first, without which the branch cannot be read (C11, C12).
  */
-final class SettledOperations implements TableOperations {
-  private final TableOperations operations;
-
+final class SettledOperations extends ForwardingOperations {
   private SettledOperations(TableOperations operations) {
-    this.operations = operations;
+    super(operations);
   }
 
   /** The table, with commits that are looked after; it shares the handle's metadata. */
@@ -57,51 +52,5 @@ final class SettledOperations implements TableOperations {
       failure.addSuppressed(e);
       return false;
     }
-  }
-
-  @Override
-  public TableMetadata current() {
-    return operations.current();
-  }
-
-  @Override
-  public TableMetadata refresh() {
-    return operations.refresh();
-  }
-
-  @Override
-  public FileIO io() {
-    return operations.io();
-  }
-
-  @Override
-  public EncryptionManager encryption() {
-    return operations.encryption();
-  }
-
-  @Override
-  public String metadataFileLocation(String fileName) {
-    return operations.metadataFileLocation(fileName);
-  }
-
-  @Override
-  public LocationProvider locationProvider() {
-    return operations.locationProvider();
-  }
-
-  @Override
-  public TableOperations temp(TableMetadata uncommitted) {
-    return operations.temp(uncommitted);
-  }
-
-  @Override
-  public long newSnapshotId() {
-    return operations.newSnapshotId();
-  }
-
-  /** Always: after an answer that is in doubt, not even manifests are deleted (C12). */
-  @Override
-  public boolean requireStrictCleanup() {
-    return true;
   }
 }

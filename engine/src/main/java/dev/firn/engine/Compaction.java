@@ -14,11 +14,8 @@ import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.io.RangeReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -33,7 +30,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.iceberg.DataFile;
@@ -42,13 +38,10 @@ import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotSummary;
 import org.apache.iceberg.Table;
-import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.expressions.Binder;
 import org.apache.iceberg.io.CloseableIterable;
-import org.apache.iceberg.mapping.NameMapping;
-import org.apache.iceberg.mapping.NameMappingParser;
 import org.apache.iceberg.util.PropertyUtil;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -358,45 +351,46 @@ public final class Compaction {
                 Math.min(
                     Math.min(settings.concurrentGroupsMax(), groups.size()),
                     Math.min(settings.threads(), memory.totalBytes() / GROUP_BYTES_MIN)));
-    ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
-    ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");
-    ExecutorService workers = Threads.pool(groupsAtOnce, "firn-group");
     ExplainingPlanner.OutputBand band =
         ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
-    Path scratch = scratch();
-    try (BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
+    try (ScratchDirectory scratch =
+            ScratchDirectory.in(settings.scratch(), "firn-" + settings.runId() + "-");
+        BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
             new TableReader(
                 table.io(),
                 pin.schema(),
                 pin.specs(),
-                nameMapping(pin),
+                Pin.nameMapping(pin.table()),
                 ranges,
                 allocator,
-                scratch,
+                scratch.path(),
                 GroupRewrite.BATCH_ROWS)) {
       UnprunedDeletes unpruned = UnprunedDeletes.of(table, snapshot(pin));
-      GroupRewrite rewrite =
-          new GroupRewrite(
-              new RunContext(
-                  pin,
-                  settings,
-                  operationId,
-                  memory,
-                  unpruned::of,
-                  reader,
-                  allocator,
-                  fetchers,
-                  encoders,
-                  band,
-                  groupsAtOnce,
-                  scratch,
-                  settings.verify()
-                      ? verifier(pin, groups, reader, memory, fetchers, encoders, groupsAtOnce)
-                      : null,
-                  listener));
+      ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
+      ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");
+      ExecutorService workers = Threads.pool(groupsAtOnce, "firn-group");
       try {
+        GroupRewrite rewrite =
+            new GroupRewrite(
+                new RunContext(
+                    pin,
+                    settings,
+                    operationId,
+                    memory,
+                    unpruned::of,
+                    reader,
+                    allocator,
+                    fetchers,
+                    encoders,
+                    band,
+                    groupsAtOnce,
+                    scratch.path(),
+                    settings.verify()
+                        ? verifier(pin, groups, reader, memory, fetchers, encoders, groupsAtOnce)
+                        : null,
+                    listener));
         OutputDeletes outputDeletes =
             new OutputDeletes(
                 pin, operationId, reader, new DeleteLimits(memory.keyIndexBytes()), fetchers);
@@ -407,8 +401,6 @@ public final class Compaction {
         Threads.stop(encoders);
         arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());
       }
-    } finally {
-      deleteScratch(scratch);
     }
   }
 
@@ -444,11 +436,6 @@ public final class Compaction {
           "Snapshot " + pin.snapshotId() + " of " + table.name() + " has expired meanwhile");
     }
     return snapshot;
-  }
-
-  private static @Nullable NameMapping nameMapping(Pin pin) {
-    String json = pin.table().properties().get(TableProperties.DEFAULT_NAME_MAPPING);
-    return json == null ? null : NameMappingParser.fromJson(json);
   }
 
   private record Done(RewriteFileGroup group, GroupRewrite.Result result) {}
@@ -673,26 +660,6 @@ public final class Compaction {
 
   private static double seconds(long nanos) {
     return Math.round(nanos / 1e6) / 1e3;
-  }
-
-  private Path scratch() {
-    try {
-      return Files.createTempDirectory(settings.scratch(), "firn-" + settings.runId() + "-");
-    } catch (IOException e) {
-      throw new UncheckedIOException(
-          "Cannot write to the scratch directory "
-              + settings.scratch()
-              + ": nothing was changed; name another with --scratch",
-          e);
-    }
-  }
-
-  private static void deleteScratch(Path scratch) {
-    try (Stream<Path> files = Files.walk(scratch)) {
-      files.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
-    } catch (IOException e) {
-      LOG.warn("Cannot remove scratch directory {}", scratch, e);
-    }
   }
 
   private static Future<Done> take(CompletionService<Done> completions) {

@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.commit.PartitionTuple;
 import dev.firn.deletes.DeleteLimits;
 import dev.firn.deletes.DeletedRows;
 import dev.firn.deletes.GroupDeletes;
@@ -27,7 +28,6 @@ import org.apache.iceberg.StructLike;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.types.Types;
-import org.apache.iceberg.util.StructLikeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -173,17 +173,13 @@ final class GroupRewrite {
     try {
       if (repartition && spec.isUnpartitioned()) {
         written.addAll(
-            pack(group, rows, origins, spec, GenericRecord.create(spec.partitionType()), 0));
+            pack(group, rows, origins, spec, GenericRecord.create(spec.partitionType())));
       } else if (repartition) {
-        try (TrackedOutput output = output(group, spec, -1, origins, 0)) {
+        try (TrackedOutput output = output(group, spec, -1, origins)) {
           new FanOut(run, rows, spec, !origins.lost()).write(output, written);
         }
       } else {
-        int ordinal = 0;
-        for (Map.Entry<StructLike, List<FileScanTask>> part : byPartition(spec, rows.tasks())) {
-          written.addAll(
-              pack(group, rows.of(part.getValue()), origins, spec, part.getKey(), ordinal++));
-        }
+        written.addAll(pack(group, rows, origins, spec, onePartition(rows.tasks())));
       }
       return written;
     } catch (Throwable failure) {
@@ -192,22 +188,21 @@ final class GroupRewrite {
     }
   }
 
-  /** The tasks of each partition of the output spec, in the order the partitions are met. */
-  private static List<Map.Entry<StructLike, List<FileScanTask>>> byPartition(
-      PartitionSpec spec, List<FileScanTask> tasks) {
-    StructLikeMap<List<FileScanTask>> parts = StructLikeMap.create(spec.partitionType());
-    List<Map.Entry<StructLike, List<FileScanTask>>> ordered = new ArrayList<>();
+  /** The partition of all files of a group whose files keep theirs. */
+  private static StructLike onePartition(List<FileScanTask> tasks) {
+    DataFile first = tasks.get(0).file();
+    PartitionTuple partition = PartitionTuple.of(first);
     for (FileScanTask task : tasks) {
-      StructLike partition = task.file().partition();
-      List<FileScanTask> part = parts.get(partition);
-      if (part == null) {
-        part = new ArrayList<>();
-        parts.put(partition, part);
-        ordered.add(Map.entry(partition, part));
+      if (!partition.equals(PartitionTuple.of(task.file()))) {
+        throw new IllegalStateException(
+            "The group has files of the partitions "
+                + first.partition()
+                + " and "
+                + task.file().partition()
+                + "; nothing of it was written");
       }
-      part.add(task);
     }
-    return ordered;
+    return first.partition();
   }
 
   /** Writes rows of one partition. */
@@ -216,11 +211,10 @@ final class GroupRewrite {
       GroupRows rows,
       RowOrigins origins,
       PartitionSpec spec,
-      StructLike partition,
-      int part)
+      StructLike partition)
       throws IOException {
     SortOrder order = run.pin().order();
-    try (TrackedOutput output = output(group, spec, rows.count(), origins, part)) {
+    try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
       output.partition(partition);
       if (order == null) {
         rows.forEachBatch(output::append);
@@ -285,12 +279,8 @@ final class GroupRewrite {
     }
   }
 
-  /**
-   * @param part the ordinal of this output among those of the group, which each number their files
-   *     anew: without it in the names, two would be the same where names alone make the path (C15)
-   */
   private TrackedOutput output(
-      RewriteFileGroup group, PartitionSpec spec, long expectedRows, RowOrigins origins, int part) {
+      RewriteFileGroup group, PartitionSpec spec, long expectedRows, RowOrigins origins) {
     int sortOrderId = run.pin().order() == null ? 0 : run.pin().sortOrderId();
     ExplainingPlanner.OutputBand band = run.band();
     DataFileOutput output =
@@ -302,16 +292,11 @@ final class GroupRewrite {
                 sortOrderId,
                 new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
                 expectedRows,
-                part == 0 ? run.operationId() : run.operationId() + "-part" + part,
+                run.operationId(),
                 group.info().globalIndex()),
             run.encoders(),
             run.settings().threads());
     return new TrackedOutput(output, origins);
-  }
-
-  /** The ordinal of each input in the group, which origins are told by. */
-  static Map<String, Integer> ordinals(RewriteFileGroup group) {
-    return GroupRows.ordinals(group);
   }
 
   private void discard(List<DataFile> written) {

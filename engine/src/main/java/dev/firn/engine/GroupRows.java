@@ -2,6 +2,7 @@ package dev.firn.engine;
 
 import dev.firn.deletes.DeletedRows;
 import dev.firn.engine.parquet.RowBatches;
+import dev.firn.engine.parquet.RowGroupView;
 import dev.firn.engine.parquet.SourceFile;
 import java.io.IOException;
 import java.util.HashMap;
@@ -150,39 +151,27 @@ final class GroupRows {
 
   /** Gives the live rows of some row groups in the order of the files. */
   void forEachBatch(Schema columns, RowGroups rowGroups) throws IOException {
-    long[] live = new long[LiveRows.words(GroupRewrite.BATCH_ROWS)];
     try (RowGroupFeed feed =
         new RowGroupFeed(
-            run.reader(),
-            columns,
+            task -> run.reader().open(task, columns),
             tasks,
             task -> deletedOf(task.file()),
             (task, rowGroup) -> rowGroups.wants(task.file(), rowGroup),
             run.fetchers())) {
       for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
-        long moved = 0;
         DataFile file = piece.task().file();
+        int input = input(file);
         rowGroups.begin(file, piece.rowGroup());
-        try (RowBatches rows = piece.view().read(memory)) {
-          while (rows.next()) {
-            VectorSchemaRoot batch = rows.batch();
-            int count = batch.getRowCount();
-            if (live.length < LiveRows.words(count)) {
-              live = new long[LiveRows.words(count)];
-            }
-            LiveRows.setAll(live, count);
-            int liveRows = count - piece.deleted().clearDeleted(rows.firstPosition(), count, live);
-            if (liveRows > 0) {
-              rowGroups.accept(
-                  batch,
-                  live,
-                  liveRows,
-                  BatchOrigins.neighbours(input(file), rows.firstPosition()));
-              moved += liveRows;
-            }
-          }
-        } finally {
-          piece.view().close();
+        long moved;
+        try (RowGroupView view = piece.view();
+            RowBatches rows = view.read(memory)) {
+          moved =
+              LiveRows.forEach(
+                  rows,
+                  piece.deleted(),
+                  (batch, firstPosition, live, liveRows) ->
+                      rowGroups.accept(
+                          batch, live, liveRows, BatchOrigins.neighbours(input, firstPosition)));
         }
         rowGroups.end(piece.rowGroup(), moved);
       }

@@ -160,7 +160,12 @@ final class LiveRowScan {
       expected += task.file().recordCount() - deletes.deletedRows(task).count();
     }
     try (RowGroupFeed feed =
-        new RowGroupFeed(files.opener(), tasks, deletes::deletedRows, means.fetchers())) {
+        new RowGroupFeed(
+            files.opener(),
+            tasks,
+            deletes::deletedRows,
+            (task, rowGroup) -> true,
+            means.fetchers())) {
       Part part = new Part(feed);
       long visited = means.workers() == null ? part.run(visitors.get()) : run(part, visitors);
       if (visited != expected) {
@@ -237,24 +242,13 @@ final class LiveRowScan {
 
     private long visit(RowGroupFeed.Piece piece, RowGroupView view, Visitor visitor)
         throws IOException {
-      long visited = 0;
-      long[] live = {};
       try (RowBatches rows = view.read(means.memory())) {
-        while (rows.next()) {
-          VectorSchemaRoot batch = rows.batch();
-          int count = batch.getRowCount();
-          if (live.length < LiveRows.words(count)) {
-            live = new long[LiveRows.words(count)];
-          }
-          LiveRows.setAll(live, count);
-          int liveRows = count - piece.deleted().clearDeleted(rows.firstPosition(), count, live);
-          if (liveRows > 0) {
-            visitor.accept(piece.task(), rows.firstPosition(), batch, live, liveRows);
-            visited += liveRows;
-          }
-        }
+        return LiveRows.forEach(
+            rows,
+            piece.deleted(),
+            (batch, firstPosition, live, liveRows) ->
+                visitor.accept(piece.task(), firstPosition, batch, live, liveRows));
       }
-      return visited;
     }
 
     private long decodedBytes(SourceFile.RowGroup group) {

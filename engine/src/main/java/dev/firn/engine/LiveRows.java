@@ -1,7 +1,10 @@
 package dev.firn.engine;
 
 import dev.firn.deletes.DeletedRows;
+import dev.firn.engine.parquet.RowBatches;
+import java.io.IOException;
 import java.util.Arrays;
+import org.apache.arrow.vector.VectorSchemaRoot;
 
 /** Selections of rows as words, bit 0 of word 0 first; bits past the last row are clear. */
 final class LiveRows {
@@ -26,6 +29,38 @@ final class LiveRows {
     for (int row = from; row < to; row++) {
       live[row >>> 6] |= 1L << row;
     }
+  }
+
+  /** Takes the live rows of a batch. */
+  @FunctionalInterface
+  interface Batches {
+    /**
+     * @param firstPosition position in the data file of the batch's first row
+     * @param live valid during the call
+     * @param liveRows bits set in {@code live}, at least one
+     */
+    void accept(VectorSchemaRoot batch, long firstPosition, long[] live, int liveRows)
+        throws IOException;
+  }
+
+  /** Gives the batches of a row group that have live rows, and says how many these are in all. */
+  static long forEach(RowBatches rows, DeletedRows deleted, Batches batches) throws IOException {
+    long[] live = new long[words(GroupRewrite.BATCH_ROWS)];
+    long found = 0;
+    while (rows.next()) {
+      VectorSchemaRoot batch = rows.batch();
+      int count = batch.getRowCount();
+      if (live.length < words(count)) {
+        live = new long[words(count)];
+      }
+      setAll(live, count);
+      int liveRows = count - deleted.clearDeleted(rows.firstPosition(), count, live);
+      if (liveRows > 0) {
+        batches.accept(batch, rows.firstPosition(), live, liveRows);
+        found += liveRows;
+      }
+    }
+    return found;
   }
 
   /** Live rows of {@code [first, first + rows)}. */

@@ -125,7 +125,7 @@ final class OutputDeletes implements CarryOver {
   }
 
   private void carry(NewDeletes of, RowOrigins known, Sink sink) throws IOException {
-    Map<String, Integer> ordinals = GroupRewrite.ordinals(of.group());
+    Map<String, Integer> ordinals = GroupRows.ordinals(of.group());
     List<FileScanTask> tasks =
         of.group().fileScanTasks().stream()
             .filter(task -> of.byInput().containsKey(task.file().location()))

@@ -18,6 +18,8 @@ import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.encryption.PlaintextEncryptionManager;
 import org.apache.iceberg.exceptions.ValidationException;
+import org.apache.iceberg.mapping.NameMapping;
+import org.apache.iceberg.mapping.NameMappingParser;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.util.SortOrderUtil;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +77,15 @@ record Pin(
         columns,
         order,
         order == null ? 0 : claimable(table, order));
+  }
+
+  /**
+   * The names by which columns of files without field ids are known (S8), or null if there are
+   * none.
+   */
+  static @Nullable NameMapping nameMapping(Table table) {
+    String json = table.properties().get(TableProperties.DEFAULT_NAME_MAPPING);
+    return json == null ? null : NameMappingParser.fromJson(json);
   }
 
   private static Schema withLineage(Table table) {

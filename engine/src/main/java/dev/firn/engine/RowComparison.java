@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.commit.PartitionTuple;
 import dev.firn.engine.VerificationReport.Difference;
 import dev.firn.engine.VerificationReport.DifferingFile;
 import dev.firn.engine.VerificationReport.Example;

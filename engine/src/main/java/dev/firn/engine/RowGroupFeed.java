@@ -3,7 +3,6 @@ package dev.firn.engine;
 import dev.firn.deletes.DeletedRows;
 import dev.firn.engine.parquet.RowGroupView;
 import dev.firn.engine.parquet.SourceFile;
-import dev.firn.engine.parquet.TableReader;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -16,7 +15,6 @@ import java.util.concurrent.Future;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
 import org.apache.iceberg.FileScanTask;
-import org.apache.iceberg.Schema;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -87,24 +85,6 @@ final class RowGroupFeed implements AutoCloseable {
    * @param wanted asked on any thread; other row groups are not fetched
    */
   RowGroupFeed(
-      TableReader reader,
-      Schema columns,
-      List<FileScanTask> tasks,
-      Function<FileScanTask, DeletedRows> deletedRows,
-      BiPredicate<FileScanTask, SourceFile.RowGroup> wanted,
-      ExecutorService fetchers) {
-    this(task -> reader.open(task, columns), tasks, deletedRows, wanted, fetchers);
-  }
-
-  RowGroupFeed(
-      Opener opener,
-      List<FileScanTask> tasks,
-      Function<FileScanTask, DeletedRows> deletedRows,
-      ExecutorService fetchers) {
-    this(opener, tasks, deletedRows, (task, rowGroup) -> true, fetchers);
-  }
-
-  private RowGroupFeed(
       Opener opener,
       List<FileScanTask> tasks,
       Function<FileScanTask, DeletedRows> deletedRows,

@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.commit.PartitionTuple;
 import dev.firn.engine.parquet.CorruptFileException;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.commit.CommitCoordinator;
 import dev.firn.deletes.DeleteLimits;
 import dev.firn.engine.parquet.SupportedTypes;
 import dev.firn.engine.parquet.TableReader;
@@ -8,8 +9,6 @@ import dev.firn.engine.verify.RowHasher;
 import dev.firn.io.RangeReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -24,13 +23,9 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.SnapshotRef;
 import org.apache.iceberg.Table;
-import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.TableUtil;
 import org.apache.iceberg.encryption.PlaintextEncryptionManager;
-import org.apache.iceberg.mapping.NameMapping;
-import org.apache.iceberg.mapping.NameMappingParser;
 import org.apache.iceberg.types.TypeUtil;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,7 +44,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Verification {
   private static final Logger LOG = LoggerFactory.getLogger(Verification.class);
-  private static final String RUN_ID = "firn.run-id";
   private static final int REQUESTS_MAX = 32;
 
   /** Memory that one row group in work needs at least. */
@@ -167,7 +161,7 @@ public final class Verification {
    * The newest ancestor that the run of {@code to} has not made, which for others is the parent.
    */
   private Snapshot before(Snapshot to) {
-    String runId = to.summary().get(RUN_ID);
+    String runId = to.summary().get(CommitCoordinator.RUN_ID);
     Snapshot snapshot = to;
     do {
       Long parentId = snapshot.parentId();
@@ -180,7 +174,7 @@ public final class Verification {
                 + ", so there is nothing to compare with unless --from names it");
       }
       snapshot = parent;
-    } while (runId != null && runId.equals(snapshot.summary().get(RUN_ID)));
+    } while (runId != null && runId.equals(snapshot.summary().get(CommitCoordinator.RUN_ID)));
     return snapshot;
   }
 
@@ -231,18 +225,18 @@ public final class Verification {
     MemoryShares memory = MemoryShares.of(settings.memoryBytes());
     int threads =
         (int) Math.max(1, Math.min(settings.threads(), memory.totalBytes() / THREAD_BYTES_MIN));
-    Path scratch = scratch();
-    try (BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
+    try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), "firn-verify-");
+        BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
             new TableReader(
                 table.io(),
                 schema,
                 table.specs(),
-                nameMapping(),
+                Pin.nameMapping(table),
                 ranges,
                 allocator,
-                scratch,
+                scratch.path(),
                 GroupRewrite.BATCH_ROWS)) {
       ExecutorService fetchers = Threads.pool(Math.max(4, settings.threads() * 2), "firn-fetch");
       ExecutorService workers = Threads.pool(threads, "firn-verify");
@@ -275,8 +269,6 @@ public final class Verification {
       }
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot verify " + table.name() + ": " + e.getMessage(), e);
-    } finally {
-      deleteScratch(scratch);
     }
   }
 
@@ -289,30 +281,5 @@ public final class Verification {
             .thenComparing(task -> task.file().location()));
     return new LiveRowScan.Files(
         tasks, files.specs(), files.unpruned()::of, task -> reader.open(task, columns));
-  }
-
-  private @Nullable NameMapping nameMapping() {
-    String json = table.properties().get(TableProperties.DEFAULT_NAME_MAPPING);
-    return json == null ? null : NameMappingParser.fromJson(json);
-  }
-
-  private Path scratch() {
-    try {
-      return Files.createTempDirectory(settings.scratch(), "firn-verify-");
-    } catch (IOException e) {
-      throw new UncheckedIOException(
-          "Cannot write to the scratch directory "
-              + settings.scratch()
-              + "; name another with --scratch",
-          e);
-    }
-  }
-
-  private static void deleteScratch(Path scratch) {
-    try (Stream<Path> files = Files.walk(scratch)) {
-      files.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
-    } catch (IOException e) {
-      LOG.warn("Cannot remove scratch directory {}", scratch, e);
-    }
   }
 }

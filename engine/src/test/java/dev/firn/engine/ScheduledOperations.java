@@ -1,13 +1,11 @@
 package dev.firn.engine;
 
+import dev.firn.testdata.DelegatingTableOperations;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableOperations;
-import org.apache.iceberg.encryption.EncryptionManager;
-import org.apache.iceberg.io.FileIO;
-import org.apache.iceberg.io.LocationProvider;
 
 /** Operations whose commits pass through someone who may do more, or less. */
-final class ScheduledOperations implements TableOperations {
+final class ScheduledOperations extends DelegatingTableOperations {
   /** What is done with a commit. */
   interface Commits {
     void commit(TableOperations operations, TableMetadata base, TableMetadata metadata);
@@ -17,52 +15,13 @@ final class ScheduledOperations implements TableOperations {
   private final Commits commits;
 
   ScheduledOperations(TableOperations operations, Commits commits) {
+    super(operations);
     this.operations = operations;
     this.commits = commits;
   }
 
   @Override
-  public TableMetadata current() {
-    return operations.current();
-  }
-
-  @Override
-  public TableMetadata refresh() {
-    return operations.refresh();
-  }
-
-  @Override
   public void commit(TableMetadata base, TableMetadata metadata) {
     commits.commit(operations, base, metadata);
-  }
-
-  @Override
-  public FileIO io() {
-    return operations.io();
-  }
-
-  @Override
-  public EncryptionManager encryption() {
-    return operations.encryption();
-  }
-
-  @Override
-  public String metadataFileLocation(String fileName) {
-    return operations.metadataFileLocation(fileName);
-  }
-
-  @Override
-  public LocationProvider locationProvider() {
-    return operations.locationProvider();
-  }
-
-  @Override
-  public TableOperations temp(TableMetadata uncommitted) {
-    return operations.temp(uncommitted);
-  }
-
-  @Override
-  public long newSnapshotId() {
-    return operations.newSnapshotId();
   }
 }

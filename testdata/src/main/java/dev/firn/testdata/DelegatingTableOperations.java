@@ -7,11 +7,11 @@ import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.io.LocationProvider;
 import org.jspecify.annotations.Nullable;
 
-/** Table operations that do what others do. */
-class DelegatingTableOperations implements TableOperations {
+/** Table operations that do what others do, but for what who extends them does otherwise. */
+public class DelegatingTableOperations implements TableOperations {
   private final TableOperations delegate;
 
-  DelegatingTableOperations(TableOperations delegate) {
+  protected DelegatingTableOperations(TableOperations delegate) {
     this.delegate = delegate;
   }
 

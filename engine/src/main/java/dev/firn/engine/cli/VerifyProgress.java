@@ -2,12 +2,6 @@ package dev.firn.engine.cli;
 
 import dev.firn.engine.Verification;
 import java.io.PrintWriter;
-import java.util.Locale;
-import me.tongfei.progressbar.ConsoleProgressBarConsumer;
-import me.tongfei.progressbar.ProgressBar;
-import me.tongfei.progressbar.ProgressBarBuilder;
-import me.tongfei.progressbar.ProgressBarStyle;
-import org.jspecify.annotations.Nullable;
 
 /** Shows on stderr how far a verification has read. Closing it ends the display. */
 interface VerifyProgress extends Verification.Listener, AutoCloseable {
@@ -22,77 +16,50 @@ interface VerifyProgress extends Verification.Listener, AutoCloseable {
 
   /** One bar that runs over the bytes read. Thread-safe. */
   final class Bar implements VerifyProgress {
-    private static final int COLUMNS = 100;
-
-    private @Nullable ProgressBar bar; // null until it is known how much there is
-    private long bytes;
+    private final ByteBar bar = new ByteBar("verifying");
 
     @Override
-    public synchronized void planned(long files, long inputBytes) {
-      boolean small = inputBytes < 10 << 20;
-      bar =
-          new ProgressBarBuilder()
-              .setTaskName("verifying")
-              .setInitialMax(Math.max(1, inputBytes))
-              .setUnit(small ? " KB" : " MB", small ? 1 << 10 : 1 << 20)
-              .setStyle(ProgressBarStyle.ASCII)
-              .setUpdateIntervalMillis(200)
-              .setConsumer(new ConsoleProgressBarConsumer(System.err, COLUMNS))
-              .build();
+    public void planned(long files, long inputBytes) {
+      bar.begin(inputBytes);
     }
 
     @Override
-    public synchronized void progressed(long inputBytes) {
-      bytes += inputBytes;
-      if (bar != null) {
-        bar.stepTo(Math.min(bar.getMax(), bytes));
-      }
+    public void progressed(long inputBytes) {
+      bar.add(inputBytes);
     }
 
     @Override
-    public synchronized void close() {
-      if (bar != null) {
-        bar.close();
-        bar = null;
-      }
+    public void close() {
+      bar.close();
     }
   }
 
   /** Plain lines, for logs, at most every so often. Thread-safe. */
   final class Lines implements VerifyProgress {
-    private final PrintWriter err;
-    private final long intervalMillis;
+    private final SparseLines lines;
     private long bytes;
     private long bytesDone;
-    private long lastLine = System.nanoTime();
 
     Lines(PrintWriter err, long intervalMillis) {
-      this.err = err;
-      this.intervalMillis = intervalMillis;
+      this.lines = new SparseLines(err, intervalMillis);
     }
 
     @Override
     public synchronized void planned(long files, long inputBytes) {
       bytes = inputBytes;
-      say("%,d data files with %s to compare", files, ByteSize.format(inputBytes));
+      lines.say("%,d data files with %s to compare", files, ByteSize.format(inputBytes));
     }
 
     @Override
     public synchronized void progressed(long inputBytes) {
       bytesDone += inputBytes;
-      if (System.nanoTime() - lastLine >= intervalMillis * 1_000_000) {
+      if (lines.isDue()) {
         if (bytesDone <= bytes) {
-          say("%s of %s read", ByteSize.format(bytesDone), ByteSize.format(bytes));
+          lines.say("%s of %s read", ByteSize.format(bytesDone), ByteSize.format(bytes));
         } else {
-          say("looking for the rows that differ");
+          lines.say("looking for the rows that differ");
         }
       }
-    }
-
-    private void say(String form, Object... values) {
-      err.println("firn: " + String.format(Locale.ROOT, form, values));
-      err.flush();
-      lastLine = System.nanoTime();
     }
 
     @Override

@@ -1,4 +1,4 @@
-package dev.firn.engine;
+package dev.firn.commit;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -8,12 +8,15 @@ import org.apache.iceberg.StructLike;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A partition tuple of a spec, equal by value (D9): floats by their bits, null to null. Values are
- * widened as Iceberg promotes types, so that a column promoted meanwhile does not matter.
+ * A partition tuple of a spec, equal by value (D7, D9): floats by their bits, null to null. Values
+ * are widened as Iceberg promotes types, so that a column promoted meanwhile does not matter.
+ *
+ * @param values in the order of the spec's fields; null where the tuple is
  */
-record PartitionTuple(int specId, List<@Nullable Object> values) {
+public record PartitionTuple(int specId, List<@Nullable Object> values) {
 
-  static PartitionTuple of(ContentFile<?> file) {
+  /** The tuple of a data or delete file. */
+  public static PartitionTuple of(ContentFile<?> file) {
     StructLike tuple = file.partition();
     @Nullable Object[] values = new @Nullable Object[tuple.size()];
     for (int pos = 0; pos < values.length; pos++) {
