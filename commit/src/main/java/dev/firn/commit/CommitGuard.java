@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -18,6 +19,8 @@ import org.apache.iceberg.FileContent;
 import org.apache.iceberg.ManifestFile;
 import org.apache.iceberg.ManifestFiles;
 import org.apache.iceberg.ManifestReader;
+import org.apache.iceberg.PartitionField;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Snapshot;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.io.CloseableIterator;
@@ -88,6 +91,11 @@ final class CommitGuard {
                   + base.branch());
     }
 
+    List<Finding> sourceDropped = sourceDropped(ancestry, metadata, batch);
+    if (!sourceDropped.isEmpty()) {
+      return sourceDropped;
+    }
+
     List<AddedDelete> added = new ArrayList<>();
     for (Snapshot snapshot : window) {
       added.addAll(
@@ -121,6 +129,53 @@ final class CommitGuard {
             + " to "
             + metadata.formatVersion()
             + " after planning, and the outputs lack the row ids assigned since");
+  }
+
+  /**
+   * All of the batch if files of a spec have deletes and a source column of the spec was dropped
+   * after planning: the commit may write manifests of such files anew, and Iceberg, which does not
+   * know the type of the partition values any more, would write null in their place. Data files and
+   * deletes were then in other partitions than before (D7, P6).
+   */
+  private List<Finding> sourceDropped(
+      Iterable<Snapshot> ancestry, TableMetadata metadata, List<GroupFiles> batch) {
+    Iterator<Snapshot> newestFirst = ancestry.iterator();
+    if (!newestFirst.hasNext()) {
+      return List.of();
+    }
+    Snapshot parent = newestFirst.next();
+    for (PartitionSpec spec : metadata.specs()) {
+      String dropped = droppedSource(spec, metadata);
+      if (dropped != null && hasDeletes(parent, spec)) {
+        return forAll(
+            batch,
+            CommitOutcome.Kind.GUARD,
+            "the source column of partition field "
+                + dropped
+                + " of spec "
+                + spec.specId()
+                + ", whose files have deletes, was dropped after planning (D7, P6)");
+      }
+    }
+    return List.of();
+  }
+
+  /** The name of a partition field whose source was there at planning and is not now, or null. */
+  private @Nullable String droppedSource(PartitionSpec spec, TableMetadata metadata) {
+    for (PartitionField field : spec.fields()) {
+      if (!field.transform().isVoid()
+          && base.schema().findField(field.sourceId()) != null
+          && metadata.schema().findField(field.sourceId()) == null) {
+        return field.name();
+      }
+    }
+    return null;
+  }
+
+  private boolean hasDeletes(Snapshot snapshot, PartitionSpec spec) {
+    return snapshot.deleteManifests(io).stream()
+        .anyMatch(
+            manifest -> manifest.partitionSpecId() == spec.specId() && hasLiveFiles(manifest));
   }
 
   /**

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.iceberg.DataFile;
@@ -29,6 +30,8 @@ import org.apache.iceberg.expressions.Expressions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tables whose partition spec has changed (section 6 of the rules). */
 class PartitionEvolutionTest {
@@ -312,6 +315,35 @@ class PartitionEvolutionTest {
     }
     compact(table, "rewrite-all", "true");
     assertThat(filesByPartition(table)).hasSize(4);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void p6d7ASourceColumnDroppedWhileTheTableIsCompactedLeavesDeletesTheirScope(
+      boolean partialProgress) throws IOException {
+    Table table = evolved(2);
+    TableFiles old = TableFiles.of(table).spec(table.specs().get(0));
+    old.rowDelta(
+        List.of(),
+        List.of(
+            old.equalityDeletes(List.of("id"), SmallTable.rows(0, 200, "us")),
+            old.equalityDeletes(List.of("id"), SmallTable.rows(3, 1, "eu"))));
+    table.refresh();
+    CompactionSettings.Builder settings =
+        Runs.all(scratch)
+            .option("partial-progress.enabled", String.valueOf(partialProgress))
+            .option("max-file-group-input-files", "2");
+    Consumer<Table> drop = other -> other.updateSchema().deleteColumn("region").commit();
+    if (partialProgress) {
+      assertThatThrownBy(() -> Runs.reported(table, settings, drop))
+          .isInstanceOf(UnsupportedTableException.class)
+          .hasMessageContainingAll("region was dropped", "spec 0", "rewrite-all");
+    } else {
+      assertThat(Runs.reported(table, settings, drop).failures()).isEmpty();
+    }
+    table.refresh();
+    assertThat(TableRows.live(table)).hasSize(29 + 60);
+    assertThat(table.schema().findField("region")).isNull();
   }
 
   // ---- format version 1
