@@ -10,6 +10,7 @@ import dev.firn.testdata.TableFiles;
 import dev.firn.testdata.TableRows;
 import dev.firn.testdata.Tables;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -24,9 +25,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.data.GenericRecord;
+import org.apache.iceberg.data.Record;
 import org.apache.iceberg.expressions.Expressions;
+import org.apache.iceberg.types.Types;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -344,6 +349,52 @@ class PartitionEvolutionTest {
     table.refresh();
     assertThat(TableRows.live(table)).hasSize(29 + 60);
     assertThat(table.schema().findField("region")).isNull();
+  }
+
+  @Test
+  void p6s4PartitionsOfAPromotedSourceColumnKeepTheirDeletes() throws IOException {
+    Schema schema =
+        new Schema(
+            Types.NestedField.optional(1, "id", Types.LongType.get()),
+            Types.NestedField.optional(2, "f", Types.FloatType.get()),
+            Types.NestedField.optional(3, "i", Types.IntegerType.get()),
+            Types.NestedField.optional(4, "d", Types.DecimalType.of(9, 2)));
+    for (String column : List.of("f", "i", "d")) {
+      Table table =
+          TableBuilder.at(directory.resolve(column))
+              .schema(schema)
+              .partitionBy(spec -> spec.identity(column))
+              .formatVersion(2)
+              .create();
+      List<Record> rows = new ArrayList<>();
+      for (long id = 0; id < 20; id++) {
+        Record row = GenericRecord.create(schema);
+        row.setField("id", id);
+        row.setField("f", id % 2 == 0 ? 0.1f : -3f);
+        row.setField("i", (int) (id % 2));
+        row.setField("d", new BigDecimal(id % 2 + ".25"));
+        rows.add(row);
+      }
+      for (int i = 0; i < 2; i++) {
+        TableFiles files = TableFiles.of(table);
+        files.append(
+            files.dataByPartition(rows.subList(10 * i, 10 * i + 10)).toArray(DataFile[]::new));
+      }
+      TableFiles files = TableFiles.of(table);
+      files.rowDelta(List.of(), List.of(files.equalityDeletes(List.of("id"), rows.subList(0, 1))));
+      table
+          .updateSchema()
+          .updateColumn("f", Types.DoubleType.get())
+          .updateColumn("i", Types.LongType.get())
+          .updateColumn("d", Types.DecimalType.of(18, 2))
+          .commit();
+      table.refresh();
+      List<String> live = TableRows.live(table);
+      assertThat(live).hasSize(19);
+      compact(table, "rewrite-all", "true");
+      assertThat(TableRows.live(table)).isEqualTo(live);
+      assertThat(dataFiles(table)).hasSize(2);
+    }
   }
 
   // ---- format version 1
