@@ -172,6 +172,7 @@ public final class Compaction {
               + pin.snapshotId()
               + ": "
               + e.getMessage()
+              + MisplacedVectors.named(table, snapshot(pin))
               + ". Nothing was changed.",
           e);
     }

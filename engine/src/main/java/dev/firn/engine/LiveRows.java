@@ -56,6 +56,7 @@ final class LiveRows {
       setAll(live, count);
       int liveRows = count - deleted.clearDeleted(rows.firstPosition(), count, live);
       if (liveRows > 0) {
+        rows.refuseNulls(live);
         batches.accept(batch, rows.firstPosition(), live, liveRows);
         found += liveRows;
       }

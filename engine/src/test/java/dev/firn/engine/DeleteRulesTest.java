@@ -1,25 +1,37 @@
 package dev.firn.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.firn.engine.CompactionReport.FailureKind;
+import dev.firn.testdata.Rows;
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.TableFiles;
 import dev.firn.testdata.TableRows;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileFormat;
+import org.apache.iceberg.FileMetadata;
 import org.apache.iceberg.FileScanTask;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.expressions.Expressions;
+import org.apache.iceberg.expressions.Literal;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.types.Types;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rules of deletes from planning to the rows that are left, on real files. */
 class DeleteRulesTest {
@@ -191,5 +203,118 @@ class DeleteRulesTest {
         List.of(),
         List.of(now.vector(file, 1, 2), now.equalityDeletes(List.of("id"), List.of(row(3, "a")))));
     assertThat(compact(table, 3)).containsExactly(0);
+  }
+
+  /** Plan and run say which file is corrupt, and nothing is committed or left behind. */
+  private void corrupt(Table table, DataFile file, String words) {
+    table.refresh();
+    Set<Path> paths = TableBefore.paths(table);
+    long snapshot = table.currentSnapshot().snapshotId();
+    CompactionSettings settings = Runs.all(directory).build();
+    for (ThrowingCallable attempt :
+        List.<ThrowingCallable>of(
+            () -> new Compaction(table, settings, CompactionListener.NONE).plan(),
+            () -> new Compaction(table, settings, CompactionListener.NONE).run())) {
+      assertThatThrownBy(attempt)
+          .hasMessageContainingAll(file.location(), words)
+          .satisfies(e -> assertThat(FailureKind.of(e)).isEqualTo(FailureKind.CORRUPT));
+    }
+    table.refresh();
+    assertThat(table.currentSnapshot().snapshotId()).isEqualTo(snapshot);
+    assertThat(TableBefore.paths(table)).isEqualTo(paths);
+  }
+
+  @Test
+  void d5TwoVectorsOfOneFileAreNeitherChosenFromNorMerged() {
+    Table table = table(3, false);
+    TableFiles files = TableFiles.of(table);
+    DataFile file = files.append(List.of(row(0, "a"), row(1, "a"), row(2, "a")));
+    files.append(List.of(row(3, "a")));
+    files.rowDelta(List.of(), List.of(files.vector(file, 0)));
+    files.rowDelta(List.of(), List.of(files.vector(file, 1)));
+    corrupt(table, file, "DV");
+  }
+
+  @Test
+  void d6AVectorThatIsOlderThanItsFileIsCorrupt() {
+    Table table = table(3, false);
+    TableFiles files = TableFiles.of(table);
+    files.append(List.of(row(3, "a")));
+    DataFile file = files.data(List.of(row(0, "a"), row(1, "a")));
+    files.rowDelta(List.of(), List.of(files.vector(file, 0)));
+    files.append(file);
+    corrupt(table, file, "sequence number");
+  }
+
+  @Test
+  void d6AVectorOfAnotherPartitionIsCorrupt() {
+    Table table = table(3, true);
+    TableFiles files = TableFiles.of(table);
+    DataFile file = files.append(List.of(row(0, "a"), row(1, "a")));
+    DataFile other = files.append(List.of(row(0, "b"), row(1, "b")));
+    files.rowDelta(List.of(), List.of(moved(files.vector(file, 0), table.spec(), other)));
+    corrupt(table, file, "partition");
+  }
+
+  @Test
+  void d6AVectorOfAnotherSpecIsCorrupt() {
+    Table table = table(3, true);
+    TableFiles files = TableFiles.of(table);
+    DataFile file = files.append(List.of(row(0, "a"), row(1, "a")));
+    table.updateSpec().addField(Expressions.bucket("id", 2)).commit();
+    DataFile other = files.spec(table.spec()).append(List.of(row(0, "a")));
+    files.rowDelta(List.of(), List.of(moved(files.vector(file, 0), table.spec(), other)));
+    corrupt(table, file, "spec");
+  }
+
+  /** A vector that says it is of the spec and partition of another data file. */
+  private static DeleteFile moved(DeleteFile vector, PartitionSpec spec, DataFile to) {
+    return FileMetadata.deleteFileBuilder(spec)
+        .ofPositionDeletes()
+        .withPath(vector.location())
+        .withFormat(vector.format())
+        .withPartition(to.partition())
+        .withReferencedDataFile(vector.referencedDataFile())
+        .withRecordCount(vector.recordCount())
+        .withContentOffset(vector.contentOffset())
+        .withContentSizeInBytes(vector.contentSizeInBytes())
+        .withFileSizeInBytes(vector.fileSizeInBytes())
+        .build();
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"PARQUET", "AVRO"}) // Iceberg's reader of ORC has no defaults
+  void d17RowsOfBeforeAColumnWasAddedHaveItsInitialDefaultAsKey(FileFormat format) {
+    Table table = table(3, false);
+    TableFiles old = TableFiles.of(table).format(format);
+    old.append(List.of(nested(0, "a", "x"), row(1, "b"), nested(2, "c", null)));
+    table
+        .updateSchema()
+        .addColumn("c", Types.IntegerType.get(), Literal.of(7))
+        .addColumn("s", "y", Types.IntegerType.get(), null, Literal.of(8))
+        .commit();
+    table
+        .updateSchema()
+        .updateColumnDefault("c", Literal.of(9))
+        .updateColumnDefault("s.y", Literal.of(9))
+        .commit();
+    TableFiles now = TableFiles.of(table);
+    Schema schema = table.schema();
+    Types.StructType struct = schema.findType("s").asStructType();
+    now.append(
+        List.of(
+            Rows.row(schema, 3, "a", null, null, Rows.struct(struct, "x", 5), 7),
+            Rows.row(schema, 4, "a", null, null, null, 9),
+            Rows.row(schema, 5, "a", null, null, Rows.struct(struct, "x", 8), null)));
+    Record key = Rows.row(schema, 0, "b", null, null, Rows.struct(struct, "z", 8), 7);
+    Record never = Rows.row(schema, 0, "c", null, null, Rows.struct(struct, "z", 9), 9);
+    now.rowDelta(
+        List.of(),
+        List.of(
+            now.equalityDeletes(List.of("part", "c"), List.of(key, never)),
+            now.equalityDeletes(List.of("s.y", "c"), List.of(key, never)),
+            now.equalityDeletes(List.of("s.y"), List.of(never))));
+    // 0 and 2 by their defaults of both; 1, whose struct is null, by that of c
+    assertThat(compact(table, 3)).containsExactlyInAnyOrder(3, 4, 5);
   }
 }

@@ -2,6 +2,7 @@ package dev.firn.engine.parquet;
 
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
 
 /** Kernels over Arrow bitmaps: bit 0 of byte 0 first. */
 final class Bits {
@@ -77,11 +78,21 @@ final class Bits {
     }
   }
 
-  /** How many of the first {@code length} bits are clear here and set in {@code parents}. */
-  static int clearUnder(ArrowBuf bitmap, ArrowBuf parents, long length) {
+  /** Clears in {@code words} the bits of values that are null. */
+  static void and(long[] words, FieldVector values, int length) {
+    if (values.getNullCount() == 0) {
+      return;
+    }
+    for (int bit = 0; bit < length; bit += 64) {
+      words[bit >>> 6] &= word(values.getValidityBuffer(), bit, length);
+    }
+  }
+
+  /** How many of the first {@code length} bits are clear here and set in {@code words}. */
+  static int clearUnder(ArrowBuf bitmap, long[] words, int length) {
     int count = 0;
-    for (long bit = 0; bit < length; bit += 64) {
-      count += Long.bitCount(word(parents, bit, length) & ~word(bitmap, bit, length));
+    for (int bit = 0; bit < length; bit += 64) {
+      count += Long.bitCount(words[bit >>> 6] & ~word(bitmap, bit, length));
     }
     return count;
   }

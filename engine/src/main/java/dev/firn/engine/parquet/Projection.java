@@ -77,7 +77,7 @@ final class Projection {
    *
    * @param view null if no field is wanted
    * @param firstPosition the position in the file of the first of the rows
-   * @throws CorruptFileException if a value does not fit, or is null where it must not be (S7)
+   * @throws CorruptFileException if a value does not fit
    */
   void read(
       @Nullable VectorSchemaRoot view,
@@ -94,22 +94,44 @@ final class Projection {
               : view.getVector(column.source().viewIndex);
       try {
         column.reading().readAt(firstPosition, from, start, length, target);
-        column.reading().checkNulls(length, target, null);
       } catch (ArithmeticException unfit) {
-        throw new CorruptFileException(
-            "Cannot read "
-                + facts.location()
-                + ", positions "
-                + firstPosition
-                + " to "
-                + (firstPosition + length - 1)
-                + ": "
-                + unfit.getMessage()
-                + ". Nothing was changed.",
-            unfit);
+        throw unfit(unfit, firstPosition, length);
       }
     }
     batch.setRowCount(length);
+  }
+
+  /**
+   * Checks that columns which the table requires and the file does not have values in all rows that
+   * are live (S7).
+   *
+   * @throws CorruptFileException if one is null
+   */
+  void refuseNulls(VectorSchemaRoot batch, long firstPosition, long[] live) {
+    for (int i = 0; i < columns.size(); i++) {
+      Reading reading = columns.get(i).reading();
+      if (reading.mayRefuse()) {
+        try {
+          reading.refuseNulls(live, batch.getRowCount(), batch.getVector(i));
+        } catch (ArithmeticException missing) {
+          throw unfit(missing, firstPosition, batch.getRowCount());
+        }
+      }
+    }
+  }
+
+  private CorruptFileException unfit(ArithmeticException unfit, long firstPosition, int length) {
+    return new CorruptFileException(
+        "Cannot read "
+            + facts.location()
+            + ", positions "
+            + firstPosition
+            + " to "
+            + (firstPosition + length - 1)
+            + ": "
+            + unfit.getMessage()
+            + ". Nothing was changed.",
+        unfit);
   }
 
   private Column column(Types.NestedField field) {

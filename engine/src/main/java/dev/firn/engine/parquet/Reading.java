@@ -1,6 +1,8 @@
 package dev.firn.engine.parquet;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -41,15 +43,22 @@ abstract class Reading {
     read(source, start, length, target);
   }
 
-  /** Checks that the table's requirement holds in the rows just read. */
-  final void checkNulls(int length, FieldVector target, @Nullable FieldVector parent) {
-    if (!nullsRefused || length == 0) {
+  /** Whether {@link #refuseNulls} has anything to look at, here or below. */
+  boolean mayRefuse() {
+    return nullsRefused;
+  }
+
+  /**
+   * Checks that what the table requires is there in the rows just read.
+   *
+   * @param wanted the values that count, as {@code live} selections: those of rows that are live,
+   *     below parents that are not null
+   */
+  void refuseNulls(long[] wanted, int length, FieldVector target) {
+    if (!nullsRefused || target.getNullCount() == 0) {
       return;
     }
-    int nulls =
-        parent == null || parent.getNullCount() == 0
-            ? target.getNullCount()
-            : Bits.clearUnder(target.getValidityBuffer(), parent.getValidityBuffer(), length);
+    int nulls = Bits.clearUnder(target.getValidityBuffer(), wanted, length);
     if (nulls > 0) {
       throw new ArithmeticException(
           "the table requires column " + path + " but the file holds " + nulls + " nulls in it");
@@ -261,7 +270,24 @@ abstract class Reading {
             field == null ? null : (FieldVector) from.getChildByOrdinal(field.viewIndex);
         FieldVector toChild = (FieldVector) to.getChildByOrdinal(i);
         children[i].read(child, start, length, toChild);
-        children[i].checkNulls(length, toChild, to);
+      }
+    }
+
+    @Override
+    boolean mayRefuse() {
+      return nullsRefused || Arrays.stream(children).anyMatch(Reading::mayRefuse);
+    }
+
+    @Override
+    void refuseNulls(long[] wanted, int length, FieldVector target) {
+      super.refuseNulls(wanted, length, target);
+      long[] below = wanted.clone();
+      Bits.and(below, target, length);
+      for (int i = 0; i < children.length; i++) {
+        if (children[i].mayRefuse()) {
+          FieldVector child = (FieldVector) ((StructVector) target).getChildByOrdinal(i);
+          children[i].refuseNulls(below, length, child);
+        }
       }
     }
   }
@@ -290,7 +316,32 @@ abstract class Reading {
         load(from, start, length, to, moved);
       }
       element.read(from.getDataVector(), first, elements, to.getDataVector());
-      element.checkNulls(elements, to.getDataVector(), null);
+    }
+
+    @Override
+    boolean mayRefuse() {
+      return nullsRefused || element.mayRefuse();
+    }
+
+    @Override
+    void refuseNulls(long[] wanted, int length, FieldVector target) {
+      super.refuseNulls(wanted, length, target);
+      if (length == 0 || !element.mayRefuse()) {
+        return;
+      }
+      long[] lists = wanted.clone();
+      Bits.and(lists, target, length);
+      ArrowBuf offsets = target.getOffsetBuffer();
+      int elements = offsets.getInt((long) length * Integer.BYTES);
+      BitSet below = new BitSet(elements);
+      for (int row = 0; row < length; row++) {
+        if ((lists[row >>> 6] >>> row & 1) != 0) {
+          long at = (long) row * Integer.BYTES;
+          below.set(offsets.getInt(at), offsets.getInt(at + Integer.BYTES));
+        }
+      }
+      long[] wantedElements = Arrays.copyOf(below.toLongArray(), (elements + 63) >>> 6);
+      element.refuseNulls(wantedElements, elements, ((ListVector) target).getDataVector());
     }
   }
 

@@ -110,6 +110,11 @@ final class StreamedBatches implements RowBatches {
   }
 
   @Override
+  public void refuseNulls(long[] live) {
+    source.projection().refuseNulls(batch, firstPosition, live);
+  }
+
+  @Override
   public long firstPosition() {
     return firstPosition;
   }

@@ -193,6 +193,11 @@ final class ViewBatches implements RowBatches {
   }
 
   @Override
+  public void refuseNulls(long[] live) {
+    source.projection().refuseNulls(batch, firstPosition, live);
+  }
+
+  @Override
   public long firstPosition() {
     return firstPosition;
   }

@@ -8,6 +8,8 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
@@ -83,12 +85,19 @@ final class ReaderFixture implements AutoCloseable {
               throw new AssertionError(
                   "position " + batches.firstPosition() + " at " + lines.size());
             }
+            batches.refuseNulls(allOf(batches.batch().getRowCount()));
             lines.addAll(PhysicalRows.lines(batches.batch(), columns));
           }
         }
       }
     }
     return lines;
+  }
+
+  private static long[] allOf(int rows) {
+    BitSet all = new BitSet();
+    all.set(0, rows);
+    return Arrays.copyOf(all.toLongArray(), (rows + 63) >>> 6);
   }
 
   List<String> lines(DataFile file) throws IOException {

@@ -96,6 +96,66 @@ class SparkReadsTest {
     assertThat(outOfOrder(last, table)).isZero();
   }
 
+  @ParameterizedTest(name = "position deletes of a {0} before the upgrade")
+  @ValueSource(strings = {"partition", "file"})
+  void rowsAndLineageOfAnUpgradedTableStay(String deleteGranularity) throws Exception {
+    String name = "upgraded_" + deleteGranularity;
+    String table = "lake.db." + name;
+    Spark spark = new Spark();
+    spark.sql(
+        "create table "
+            + table
+            + " (id bigint, part int, note string) using iceberg partitioned by (part)"
+            + " tblproperties ('format-version' = '2', 'write.delete.mode' = 'merge-on-read',"
+            + " 'write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'copy-on-write',"
+            + " 'write.delete.granularity' = '"
+            + deleteGranularity
+            + "')");
+    String values = "id, cast(id % 2 as int) part, concat('note ', id * 7919 % 101) note";
+    insert(spark, table, values, 0, 100);
+    insert(spark, table, values, 100, 200);
+    spark.sql("delete from " + table + " where id % 5 = 3");
+    insert(spark, table, values, 200, 300);
+    List<String> rowsBeforeUpgrade = spark.rows("select * from " + table);
+    long snapshotBeforeUpgrade = spark.number(currentSnapshot(table));
+
+    spark.sql("alter table " + table + " set tblproperties ('format-version' = '3')");
+    insert(spark, table, values, 300, 400);
+    spark.sql("delete from " + table + " where id % 10 = 7");
+    spark.sql("update " + table + " set note = concat(note, '!') where id % 10 = 4 and id >= 100");
+    spark.sql(
+        "merge into "
+            + table
+            + " t using (select id from range(250, 450, 40)) s on t.id = s.id"
+            + " when matched then update set note = 'merged'"
+            + " when not matched then insert (id, part, note) values (s.id, 0, 'new')");
+    assertThat(spark.number("select count(distinct file_format) from " + table + ".delete_files"))
+        .as("position deletes in Parquet are there still, beside vectors")
+        .isEqualTo(2);
+    String live = "select *, _row_id, _last_updated_sequence_number from " + table;
+    List<String> before = spark.rows(live);
+    assertThat(spark.number("select count(distinct _row_id) from " + table))
+        .isEqualTo(before.size());
+    long files = spark.number("select count(*) from " + table + ".data_files");
+
+    JsonNode packed = compact(name, "--rewrite-all", "--remove-dangling-deletes");
+    assertThat(packed.at("/rows/deleted").asLong()).isPositive();
+    assertThat(packed.at("/rows/written").asLong()).isEqualTo(before.size());
+    Spark after = new Spark();
+    assertThat(after.rows(live)).isEqualTo(before);
+    assertThat(after.number("select count(*) from " + table + ".data_files")).isLessThan(files);
+    assertThat(after.rows("select * from " + table + " version as of " + snapshotBeforeUpgrade))
+        .isEqualTo(rowsBeforeUpgrade);
+
+    after.sql("delete from " + table + " where id % 11 = 5");
+    List<String> fewer = after.rows(live);
+    assertThat(fewer.size()).isLessThan(before.size());
+    compact(name, "--rewrite-all", "--sort=note desc, id", "--remove-dangling-deletes");
+    Spark last = new Spark();
+    assertThat(last.rows(live)).isEqualTo(fewer);
+    assertThat(last.number("select count(*) from " + table + ".delete_files")).isZero();
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"g07-equality-deletes", "g07d-dropped-eq-column", "g07f-flink-upsert"})
   void equalityDeletesThatSparkAppliesAreApplied(String name) throws Exception {
