@@ -3,6 +3,7 @@ package dev.firn.engine;
 import java.util.stream.Collectors;
 import org.apache.iceberg.PartitionField;
 import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.types.Type;
 
 /** What can be done with partition specs that were not made for today's schema. */
 final class PartitionSpecs {
@@ -10,7 +11,7 @@ final class PartitionSpecs {
 
   /**
    * Whether files may be written with the spec: its transforms are known (P5), and its source
-   * columns are there, without which the types of its partition values are lost (P6).
+   * columns are there, without which the types of its partition values are lost (P6), and stored.
    */
   static boolean isWritable(PartitionSpec spec) {
     return spec.fields().stream().allMatch(field -> isWritable(spec, field));
@@ -26,8 +27,9 @@ final class PartitionSpecs {
                     ? "the source column of partition field " + field.name() + " was dropped"
                     : "partition field "
                         + field.name()
-                        + " has the unknown transform "
-                        + field.transform())
+                        + (isKnown(field)
+                            ? " is of a column of type unknown"
+                            : " has the unknown transform " + field.transform()))
         .collect(Collectors.joining(", "));
   }
 
@@ -42,7 +44,12 @@ final class PartitionSpecs {
   }
 
   private static boolean isWritable(PartitionSpec spec, PartitionField field) {
-    return field.transform().isVoid() || isKnown(field) && !isWithoutSource(spec, field);
+    return field.transform().isVoid()
+        || isKnown(field) && !isWithoutSource(spec, field) && !isOfUnknown(spec, field);
+  }
+
+  private static boolean isOfUnknown(PartitionSpec spec, PartitionField field) {
+    return spec.schema().findType(field.sourceId()).typeId() == Type.TypeID.UNKNOWN;
   }
 
   private static boolean isKnown(PartitionField field) {

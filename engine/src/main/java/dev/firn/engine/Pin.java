@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * @param table a copy that does not follow later commits
  * @param snapshotId the branch's head
  * @param sequenceNumber of that snapshot
- * @param columns what output files hold: the schema, and on v3 the row lineage columns (L1)
+ * @param columns what output files hold: the schema's columns but those of type unknown (S12), and
+ *     on v3 the row lineage columns (L1)
  * @param order what rows are sorted by, null for bin-pack
  * @param sortOrderId the table's id for {@code order}, 0 if it has none or cannot claim it (M9)
  */
@@ -66,7 +67,9 @@ record Pin(
     int formatVersion = TableUtil.formatVersion(table);
     Schema schema = table.schema();
     SortOrder order = order(table, settings.layout());
-    Schema columns = formatVersion >= LINEAGE_FORMAT_VERSION ? withLineage(table) : schema;
+    Schema columns =
+        SupportedTypes.stored(
+            formatVersion >= LINEAGE_FORMAT_VERSION ? withLineage(table) : schema);
     DataFileOutput.check(table, columns);
     return new Pin(
         SerializableTable.copyOf(table),
@@ -184,7 +187,18 @@ record Pin(
           "Cannot sort " + table.name() + " by the table's sort order: it has none");
     }
     for (SortField field : order.fields()) {
-      if (table.schema().findField(field.sourceId()) == null) {
+      Type type = table.schema().findType(field.sourceId());
+      if (type != null && type.typeId() == Type.TypeID.UNKNOWN) {
+        throw new UnsupportedTableException(
+            "Cannot sort "
+                + table.name()
+                + " by "
+                + order
+                + ": column "
+                + table.schema().findColumnName(field.sourceId())
+                + " is of type unknown, which has no order; nothing was changed");
+      }
+      if (type == null) {
         throw new IllegalArgumentException(
             "Cannot sort "
                 + table.name()

@@ -85,7 +85,8 @@ public final class Verification {
     Schema schema = newerSchema(from, to);
     SupportedTypes.check(schema);
     boolean lineage = from.firstRowId() != null && to.firstRowId() != null;
-    Schema columns = lineage ? MetadataColumns.schemaWithRowLineage(schema) : schema;
+    Schema columns =
+        SupportedTypes.stored(lineage ? MetadataColumns.schemaWithRowLineage(schema) : schema);
     SnapshotFiles fromFiles = SnapshotFiles.of(table, from, location -> true);
     SnapshotFiles toFiles = SnapshotFiles.of(table, to, location -> true);
     long shared = settings.full() ? 0 : SnapshotFiles.removeShared(fromFiles, toFiles, lineage);
