@@ -29,6 +29,7 @@ import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.exceptions.CommitFailedException;
+import org.apache.iceberg.exceptions.NotFoundException;
 import org.apache.iceberg.exceptions.ServiceUnavailableException;
 import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.util.SnapshotUtil;
@@ -580,7 +581,8 @@ public final class CommitCoordinator {
       } catch (RuntimeException e) {
         Result result = outcomeOf(e, commitId);
         if (result instanceof Refused) {
-          delete(leftovers);
+          // nothing of any attempt is in the table
+          delete(probe.metadataFiles());
         }
         if (result instanceof Refused
             && worthAnotherAttempt(e)
@@ -599,8 +601,8 @@ public final class CommitCoordinator {
    * The commit of the batch.
    *
    * @param begun the table as it is now
-   * @param leftovers gets the manifests that Iceberg would delete. After a refusal those are all it
-   *     wrote; if the refused commit had landed, the branch would be unreadable without them.
+   * @param leftovers gets the manifests that Iceberg would delete: if a commit that is refused had
+   *     landed all the same, the branch would be unreadable without them.
    */
   private RewriteFiles rewrite(
       List<GroupFiles> batch,
@@ -796,6 +798,8 @@ public final class CommitCoordinator {
     for (String location : locations) {
       try {
         table.io().deleteFile(location);
+      } catch (NotFoundException e) {
+        LOG.debug("{} was not written", location, e);
       } catch (RuntimeException e) {
         LOG.warn(
             "Cannot delete {}, which is not part of {}; remove it as an orphan",

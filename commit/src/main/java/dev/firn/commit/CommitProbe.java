@@ -1,5 +1,8 @@
 package dev.firn.commit;
 
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.exceptions.CleanableFailure;
@@ -16,6 +19,7 @@ final class CommitProbe extends ForwardingOperations {
   private @Nullable TableMetadata landed; // null until the catalog has accepted a commit
   private int tries;
   private boolean unsettled;
+  private final List<String> metadataFiles = Collections.synchronizedList(new ArrayList<>());
 
   CommitProbe(TableOperations operations) {
     super(operations);
@@ -27,6 +31,22 @@ final class CommitProbe extends ForwardingOperations {
     landed = null;
     tries = 0;
     unsettled = false;
+    metadataFiles.clear();
+  }
+
+  /**
+   * Where manifests and manifest lists were, or were to be, written since {@link #reset}. Iceberg
+   * leaves those of an attempt that failed in a way it does not expect.
+   */
+  List<String> metadataFiles() {
+    return List.copyOf(metadataFiles);
+  }
+
+  @Override
+  public String metadataFileLocation(String fileName) {
+    String location = operations.metadataFileLocation(fileName);
+    metadataFiles.add(location);
+    return location;
   }
 
   /** The metadata that the running commit attempt is based on. */

@@ -241,6 +241,29 @@ class UnknownOutcomeTest {
   }
 
   @Test
+  void c12odAnAttemptThatFailsUnexpectedlyLeavesNoFilesOfTheOneThatLostTheRace() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d", "x")) {
+      CommitBase base = fake.base();
+      CommitCoordinator coordinator = fake.coordinator(base);
+      coordinator.offer(fake.group(base, List.of("d"), dataFile("c")));
+      fake.operations.onCommit(
+          real -> {
+            fake.append("f");
+            fake.operations.onRefresh(
+                () -> {
+                  throw new IllegalArgumentException("Missing field 5");
+                });
+            real.run();
+          });
+
+      assertThat(coordinator.finish()).singleElement().isInstanceOf(CommitOutcome.Failed.class);
+      assertThat(fake.operations.commits).isEqualTo(1);
+      assertThat(fake.operations.io.left).as("manifests, which Iceberg leaves").isEmpty();
+      assertThat(fake.live()).containsOnlyKeys("d", "x", "f");
+    }
+  }
+
+  @Test
   void c12UnreadableMetadataIsTriedAgain() throws Exception {
     try (FakeTable fake = FakeTable.v2().append("d", "x")) {
       CommitBase base = fake.base();
