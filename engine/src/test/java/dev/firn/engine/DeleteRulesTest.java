@@ -267,6 +267,23 @@ class DeleteRulesTest {
     corrupt(table, file, "spec");
   }
 
+  @Test
+  void d6PositionDeletesOfOneFileInAnotherPartitionAreCorrupt() {
+    Table table = table(2, true);
+    TableFiles files = TableFiles.of(table);
+    DataFile file = files.append(List.of(row(0, "a"), row(1, "a")));
+    DataFile other = files.append(List.of(row(0, "b"), row(1, "b")));
+    DeleteFile deletes = files.positionDeletes(file, 0);
+    files.rowDelta(
+        List.of(),
+        List.of(
+            FileMetadata.deleteFileBuilder(table.spec())
+                .copy(deletes)
+                .withPartition(other.partition())
+                .build()));
+    corrupt(table, file, "partition");
+  }
+
   /** A vector that says it is of the spec and partition of another data file. */
   private static DeleteFile moved(DeleteFile vector, PartitionSpec spec, DataFile to) {
     return FileMetadata.deleteFileBuilder(spec)

@@ -149,6 +149,14 @@ class UnknownColumnsTest {
   }
 
   @Test
+  void s12AFilterByAnUnknownColumnSelectsFilesThatMayBeNull() throws IOException {
+    TableFiles.of(table).append(rows(0, 10));
+    TableFiles.of(table).append(rows(10, 20));
+    sameRows(settings(false).filter(Expressions.isNull("u")));
+    assertThat(files()).hasSize(1);
+  }
+
+  @Test
   void s12KeysOfAnUnknownColumnAreRefusedByName() {
     TableFiles files = TableFiles.of(table);
     files.append(rows(0, 10));

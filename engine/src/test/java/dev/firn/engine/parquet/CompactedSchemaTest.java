@@ -469,6 +469,53 @@ class CompactedSchemaTest {
     assertThat(rows.get(0).getType().getType("id").isRepetition(Repetition.REQUIRED)).isTrue();
   }
 
+  /** A field of a struct, of a struct in a list, and of one in a map; each row has nulls in one. */
+  @ParameterizedTest
+  @CsvSource({"PARQUET, s.a", "PARQUET, l.element.a", "PARQUET, m.value.a", "AVRO, l.element.a"})
+  void s7NullsBelowOtherColumnsAreRefusedInLiveRowsAlone(FileFormat format, String required)
+      throws IOException {
+    Table table = nested(format);
+    Types.StructType s = table.schema().findType("s").asStructType();
+    Types.StructType e = table.schema().findType("l.element").asStructType();
+    Types.StructType v = table.schema().findType("m.value").asStructType();
+    TableFiles files = TableFiles.of(table).format(format);
+    DataFile odd =
+        files.append(
+            Rows.of(table.schema())
+                .add(4, Rows.struct(s, null, "x"), null, null)
+                .add(5, null, List.of(Rows.struct(e, 1, "x"), Rows.struct(e, null, "y")), null)
+                .add(6, null, null, Map.of("k", Rows.struct(v, null, "x")))
+                .add(
+                    7,
+                    Rows.struct(s, 7, null),
+                    Arrays.asList(null, Rows.struct(e, 7, null)),
+                    Map.of("k", Rows.struct(v, 7, null)))
+                .list());
+    files.rowDelta(
+        List.of(),
+        List.of(
+            TableFiles.of(table)
+                .equalityDeletes(
+                    List.of("id"),
+                    Rows.of(table.schema())
+                        .add(1, null, null, null)
+                        .add(3, null, null, null)
+                        .list())));
+    table.updateSchema().allowIncompatibleChanges().requireColumn(required).commit();
+    refused(table, FailureKind.CORRUPT, odd.location(), "requires column " + required);
+    TableFiles.of(table).deletePositions(Map.of(odd, new long[] {0, 1, 2}));
+    table.refresh();
+    compact(table);
+    List<Group> rows = rows(table, "");
+    rows.sort(Comparator.comparing(row -> row.getInteger("id", 0)));
+    assertThat(rows)
+        .extracting(CompactedSchemaTest::values)
+        .containsExactly(
+            "{0, null, null, null}",
+            "{2, {1, x}, [null], <k=null>}",
+            "{7, {7, null}, [null, {7, null}], <k={7, null}>}");
+  }
+
   @Test
   void s7RequiredColumnsThatAreOptionalNowAreWrittenSo() throws IOException {
     Table table = table(2, required(1, "id", Types.LongType.get()));
