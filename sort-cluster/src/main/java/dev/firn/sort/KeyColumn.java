@@ -147,7 +147,8 @@ abstract class KeyColumn {
     }
   }
 
-  private static long dataOf(FieldVector leaf, int width) {
+  /** Where the values lie; checks that they are of {@code width} bytes. */
+  static long dataOf(FieldVector leaf, int width) {
     if (leaf instanceof BitVector
         || !(leaf instanceof BaseFixedWidthVector fixed)
         || fixed.getTypeWidth() != width) {
@@ -155,6 +156,89 @@ abstract class KeyColumn {
           "Column " + leaf.getField() + " should have values of " + width + " bytes");
     }
     return Memory.address(leaf.getDataBuffer(), (long) leaf.getValueCount() * width, "data");
+  }
+
+  /** Reads the values of {@code n} rows from entry {@code from} on. */
+  static void readInts(FieldVector leaf, int[] rows, int from, int n, long[] values) {
+    long data = dataOf(leaf, 4);
+    for (int i = 0; i < n; i++) {
+      values[i] = MemoryUtil.getInt(data + ((long) rows[from + i] << 2));
+    }
+  }
+
+  /** Reads the values of {@code n} rows from entry {@code from} on. */
+  static void readLongs(FieldVector leaf, int[] rows, int from, int n, long[] values) {
+    long data = dataOf(leaf, 8);
+    for (int i = 0; i < n; i++) {
+      values[i] = MemoryUtil.getLong(data + ((long) rows[from + i] << 3));
+    }
+  }
+
+  /** Reads the values of {@code n} rows from entry {@code from} on, as 0 and 1. */
+  static void readBits(FieldVector leaf, int[] rows, int from, int n, long[] values) {
+    long data = Memory.address(leaf.getDataBuffer(), (leaf.getValueCount() + 7L) >>> 3, "data");
+    for (int i = 0; i < n; i++) {
+      values[i] = Memory.bit(data, rows[from + i]) ? 1 : 0;
+    }
+  }
+
+  /** Whether {@link #readOrdered} reads values of a type. */
+  static boolean isOrderedLong(Type type) {
+    switch (type.typeId()) {
+      case BOOLEAN:
+      case INTEGER:
+      case LONG:
+      case FLOAT:
+      case DOUBLE:
+      case DATE:
+      case TIME:
+      case TIMESTAMP:
+      case TIMESTAMP_NANO:
+        return true;
+      case DECIMAL:
+        return ((Types.DecimalType) type).precision() <= 18;
+      default:
+        return false;
+    }
+  }
+
+  /**
+   * Reads the values of {@code n} rows from entry {@code from} on as signed numbers in their order;
+   * floats as the numbers that order them (O3). Null rows get anything.
+   */
+  static void readOrdered(Type type, FieldVector leaf, int[] rows, int from, int n, long[] values) {
+    switch (type.typeId()) {
+      case BOOLEAN:
+        readBits(leaf, rows, from, n, values);
+        return;
+      case INTEGER:
+      case DATE:
+        readInts(leaf, rows, from, n, values);
+        return;
+      case DECIMAL:
+        if (((Types.DecimalType) type).precision() <= 9) {
+          readInts(leaf, rows, from, n, values);
+        } else {
+          readLongs(leaf, rows, from, n, values);
+        }
+        return;
+      case FLOAT:
+        readInts(leaf, rows, from, n, values);
+        for (int i = 0; i < n; i++) {
+          int bits = Float.floatToIntBits(Float.intBitsToFloat((int) values[i]));
+          values[i] = bits ^ (bits >> 31 & Integer.MAX_VALUE);
+        }
+        return;
+      case DOUBLE:
+        readLongs(leaf, rows, from, n, values);
+        for (int i = 0; i < n; i++) {
+          long bits = Double.doubleToLongBits(Double.longBitsToDouble(values[i]));
+          values[i] = bits ^ (bits >> 63 & Long.MAX_VALUE);
+        }
+        return;
+      default:
+        readLongs(leaf, rows, from, n, values);
+    }
   }
 
   private enum Operation {
@@ -219,46 +303,7 @@ abstract class KeyColumn {
 
     /** Values as signed numbers; floats as the numbers that order them (O3). */
     private void read(FieldVector leaf, int[] rows, int n, long[] values) {
-      if (type.typeId() == Type.TypeID.BOOLEAN) {
-        long data = Memory.address(leaf.getDataBuffer(), (leaf.getValueCount() + 7L) >>> 3, "data");
-        for (int i = 0; i < n; i++) {
-          values[i] = Memory.bit(data, rows[i]) ? 1 : 0;
-        }
-      } else if (physicalWidth() == 4) {
-        long data = dataOf(leaf, 4);
-        for (int i = 0; i < n; i++) {
-          values[i] = MemoryUtil.getInt(data + ((long) rows[i] << 2));
-        }
-      } else {
-        long data = dataOf(leaf, 8);
-        for (int i = 0; i < n; i++) {
-          values[i] = MemoryUtil.getLong(data + ((long) rows[i] << 3));
-        }
-      }
-      if (type.typeId() == Type.TypeID.FLOAT) {
-        for (int i = 0; i < n; i++) {
-          int bits = Float.floatToIntBits(Float.intBitsToFloat((int) values[i]));
-          values[i] = bits ^ (bits >> 31 & Integer.MAX_VALUE);
-        }
-      } else if (type.typeId() == Type.TypeID.DOUBLE) {
-        for (int i = 0; i < n; i++) {
-          long bits = Double.doubleToLongBits(Double.longBitsToDouble(values[i]));
-          values[i] = bits ^ (bits >> 63 & Long.MAX_VALUE);
-        }
-      }
-    }
-
-    private int physicalWidth() {
-      switch (type.typeId()) {
-        case INTEGER:
-        case DATE:
-        case FLOAT:
-          return 4;
-        case DECIMAL:
-          return ((Types.DecimalType) type).precision() <= 9 ? 4 : 8;
-        default:
-          return 8;
-      }
+      readOrdered(type, leaf, rows, 0, n, values);
     }
 
     private void hash(
@@ -486,26 +531,6 @@ abstract class KeyColumn {
         }
         cursors[i] = to + width;
       }
-    }
-  }
-
-  /** Where the values of a variable-width vector lie. */
-  private record VariableBytes(long offsets, long data) {
-    static VariableBytes of(FieldVector leaf) {
-      int count = leaf.getValueCount();
-      long offsets =
-          Memory.address(leaf.getOffsetBuffer(), count == 0 ? 0 : (count + 1L) << 2, "offset");
-      long end = offsets == 0 ? 0 : MemoryUtil.getInt(offsets + ((long) count << 2));
-      return new VariableBytes(offsets, Memory.address(leaf.getDataBuffer(), end, "data"));
-    }
-
-    long address(int row) {
-      return data + MemoryUtil.getInt(offsets + ((long) row << 2));
-    }
-
-    int length(int row) {
-      long at = offsets + ((long) row << 2);
-      return MemoryUtil.getInt(at + 4) - MemoryUtil.getInt(at);
     }
   }
 

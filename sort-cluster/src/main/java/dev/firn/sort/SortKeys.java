@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.util.MemoryUtil;
-import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.NullOrder;
 import org.apache.iceberg.PartitionField;
@@ -17,42 +16,32 @@ import org.apache.iceberg.SortField;
 import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.transforms.Transform;
 import org.apache.iceberg.types.Type;
-import org.apache.iceberg.types.Types;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Order-preserving binary keys of a sort order: rows compare as their keys do as unsigned bytes
- * (O1). No key is the beginning of another, so equal rows and only they have equal keys. Strings
- * are in UTF-8 byte order (O2), NaN of any bits is one value after all others and -0 comes before 0
- * (O3), UUIDs are in unsigned byte order (O4). Immutable and thread-safe.
+ * Order-preserving binary keys: rows compare as their keys do as unsigned bytes (O1). No key is the
+ * beginning of another.
+ *
+ * <p>Those of a sort order are equal for equal rows and only for them. Strings are in UTF-8 byte
+ * order (O2), NaN of any bits is one value after all others and -0 comes before 0 (O3), UUIDs are
+ * in unsigned byte order (O4). Those of a curve are equal for all rows of a cell of the curve
+ * (O12).
+ *
+ * <p>Immutable and thread-safe.
  */
 public final class SortKeys {
 
-  /**
-   * A sort field bound to the schema.
-   *
-   * @param path the position of the column, then of the field in each struct below
-   * @param optional whether the leaf or a struct above it may be null: the key then has a marker
-   */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  private record Part(
-      KeyColumn column, int[] path, boolean optional, boolean nullsFirst, String description) {}
-
-  /** The leaf of a part in a batch, and which of the rows asked for are null. */
-  @SuppressWarnings("ArrayRecordComponent") // never compared
-  private record Leaf(FieldVector vector, boolean @Nullable [] nulls) {}
-
-  private final List<Part> parts;
+  private final List<KeyPart> parts;
   private final int fixedBytes;
   private final boolean variable;
 
-  private SortKeys(List<Part> parts) {
+  private SortKeys(List<? extends KeyPart> parts) {
     this.parts = List.copyOf(parts);
     int bytes = 0;
     boolean anyVariable = false;
-    for (Part part : parts) {
-      bytes += part.column.width() + (part.optional ? 1 : 0);
-      anyVariable |= part.column.width() == 0;
+    for (KeyPart part : parts) {
+      bytes = Math.addExact(bytes, part.fixedBytes());
+      anyVariable |= part.variable();
     }
     this.fixedBytes = bytes;
     this.variable = anyVariable;
@@ -66,9 +55,9 @@ public final class SortKeys {
    *     or does not take the source's type (O6); names the field
    */
   public static SortKeys of(Schema schema, SortOrder order) {
-    List<Part> parts = new ArrayList<>();
+    List<KeyPart> parts = new ArrayList<>();
     for (SortField field : order.fields()) {
-      Part part = part(schema, order, field);
+      FieldPart part = part(schema, order, field);
       if (part != null) {
         parts.add(part);
       }
@@ -85,10 +74,10 @@ public final class SortKeys {
    *     does not take the source's type (P5); names the field
    */
   public static SortKeys ofPartitions(Schema schema, PartitionSpec spec) {
-    List<Part> parts = new ArrayList<>();
+    List<KeyPart> parts = new ArrayList<>();
     for (PartitionField field : spec.fields()) {
       String what = "partition spec " + spec.specId();
-      Part part =
+      FieldPart part =
           part(
               schema,
               null,
@@ -104,7 +93,24 @@ public final class SortKeys {
     return new SortKeys(parts);
   }
 
-  private static @Nullable Part part(Schema schema, SortOrder order, SortField field) {
+  /**
+   * The keys of a z-order as Iceberg's Spark procedure defines it (O12), byte for byte: rows of the
+   * same cell of the curve have equal keys. Nulls come with the smallest values.
+   *
+   * @param columns names of columns, those of structs with dots. Iceberg leaves out columns that
+   *     the partition spec takes as they are: the caller does.
+   * @param varLengthContribution how many bytes of a text or binary value count
+   * @param maxOutputSize how many bytes a key has at most
+   * @throws IllegalArgumentException if a column is not in the schema, named twice or of a type
+   *     that Spark's z-order does not take, or a limit is not positive or lets keys become too long
+   */
+  public static SortKeys zOrder(
+      Schema schema, List<String> columns, int varLengthContribution, int maxOutputSize) {
+    return new SortKeys(
+        List.of(ZOrderPart.of(schema, columns, varLengthContribution, maxOutputSize)));
+  }
+
+  private static @Nullable FieldPart part(Schema schema, SortOrder order, SortField field) {
     return part(
         schema,
         order.schema(),
@@ -120,7 +126,7 @@ public final class SortKeys {
    *
    * @param other knows names of fields that {@code schema} may lack; null for none
    */
-  private static @Nullable Part part(
+  private static @Nullable FieldPart part(
       Schema schema,
       @Nullable Schema other,
       String what,
@@ -132,9 +138,8 @@ public final class SortKeys {
     if (name.equals("void")) {
       return null;
     }
-    List<Integer> path = new ArrayList<>();
-    boolean optional = findPath(schema.asStruct(), sourceId, path);
-    if (path.isEmpty()) {
+    ColumnPath path = ColumnPath.find(schema, sourceId);
+    if (path == null) {
       String source = other == null ? null : other.findColumnName(sourceId);
       throw new IllegalArgumentException(
           "Cannot sort by field "
@@ -144,8 +149,7 @@ public final class SortKeys {
               + what
               + ": the schema has no such field outside of lists and maps. Sort by another order.");
     }
-    String description = schema.findColumnName(sourceId) + " (field " + sourceId + ")";
-    Type type = schema.findType(sourceId);
+    Type type = path.type();
     KeyColumn column = null;
     if (type.isPrimitiveType() && transform.canTransform(type)) {
       column = KeyColumn.of(name, type, descending);
@@ -155,44 +159,21 @@ public final class SortKeys {
           "Cannot sort by "
               + name
               + " of "
-              + description
+              + path.description()
               + " of type "
               + type
               + ", in "
               + what
               + ": the transform is unknown or does not take that type. Sort by another order.");
     }
-    return new Part(
-        column,
-        path.stream().mapToInt(Integer::intValue).toArray(),
-        optional,
-        nullOrder == NullOrder.NULLS_FIRST,
-        description);
+    return new FieldPart(path, column, nullOrder == NullOrder.NULLS_FIRST);
   }
 
-  /**
-   * Finds a field through structs.
-   *
-   * @param path takes the positions; stays empty when the field is not there
-   * @return whether the field or a struct above it is optional
-   */
-  private static boolean findPath(Types.StructType struct, int id, List<Integer> path) {
-    List<Types.NestedField> fields = struct.fields();
-    for (int position = 0; position < fields.size(); position++) {
-      Types.NestedField field = fields.get(position);
-      if (field.fieldId() == id) {
-        path.add(position);
-        return field.isOptional();
-      }
-      if (field.type().isStructType()) {
-        boolean optional = findPath(field.type().asStructType(), id, path);
-        if (!path.isEmpty()) {
-          path.add(0, position);
-          return optional || field.isOptional();
-        }
-      }
-    }
-    return false;
+  /** The keys that order rows by these and, where these are equal, by the others. */
+  public SortKeys then(SortKeys others) {
+    List<KeyPart> both = new ArrayList<>(parts);
+    both.addAll(others.parts);
+    return new SortKeys(both);
   }
 
   /** Whether nothing orders the rows: all keys are empty. */
@@ -275,54 +256,23 @@ public final class SortKeys {
    * @param count how many of them count
    */
   Encoding prepare(VectorSchemaRoot batch, int[] rows, int count) {
-    Leaf[] leaves = new Leaf[parts.size()];
-    for (int i = 0; i < leaves.length; i++) {
-      leaves[i] = leafOf(parts.get(i), batch, rows, count);
+    KeyPart.Rows[] stretches = new KeyPart.Rows[parts.size()];
+    for (int i = 0; i < stretches.length; i++) {
+      stretches[i] = parts.get(i).of(batch, rows, count);
     }
-    return new Encoding(leaves, rows, count);
-  }
-
-  private static Leaf leafOf(Part part, VectorSchemaRoot batch, int[] rows, int count) {
-    FieldVector vector = batch.getVector(part.path[0]);
-    boolean[] nulls = markNulls(vector, rows, count, null);
-    for (int level = 1; level < part.path.length; level++) {
-      vector = vector.getChildrenFromFields().get(part.path[level]);
-      nulls = markNulls(vector, rows, count, nulls);
-    }
-    if (nulls != null && !part.optional) {
-      for (int i = 0; i < count; i++) {
-        if (nulls[i]) {
-          throw new IllegalArgumentException(
-              "Cannot sort by required " + part.description + ": row " + rows[i] + " is null");
-        }
-      }
-    }
-    return new Leaf(vector, nulls);
-  }
-
-  private static boolean @Nullable [] markNulls(
-      FieldVector vector, int[] rows, int count, boolean @Nullable [] above) {
-    long validity = ColumnGather.validityOf(vector);
-    if (validity == 0) {
-      return above;
-    }
-    boolean[] nulls = above == null ? new boolean[count] : above;
-    for (int i = 0; i < count; i++) {
-      nulls[i] |= !Memory.bit(validity, rows[i]);
-    }
-    return nulls;
+    return new Encoding(stretches, rows, count);
   }
 
   /** Keys of some rows of a batch, measured and ready to write. Valid as long as the batch is. */
   final class Encoding {
-    private final Leaf[] leaves;
+    private final KeyPart.Rows[] stretches;
     private final int[] rows;
     private final int count;
     private final int @Nullable [] lengths;
     private final long bytes;
 
-    private Encoding(Leaf[] leaves, int[] rows, int count) {
-      this.leaves = leaves;
+    private Encoding(KeyPart.Rows[] stretches, int[] rows, int count) {
+      this.stretches = stretches;
       this.rows = rows;
       this.count = count;
       if (!variable) {
@@ -332,12 +282,8 @@ public final class SortKeys {
       }
       int[] measured = new int[count];
       Arrays.fill(measured, fixedBytes);
-      for (int i = 0; i < leaves.length; i++) {
-        Part part = parts.get(i);
-        if (part.column.width() == 0) {
-          Leaf leaf = leaves[i];
-          part.column.addLengths(leaf.vector, rows, leaf.nulls, count, measured);
-        }
+      for (KeyPart.Rows stretch : stretches) {
+        stretch.addLengths(measured);
       }
       long total = 0;
       for (int i = 0; i < count; i++) {
@@ -381,13 +327,8 @@ public final class SortKeys {
         MemoryUtil.putInt(offsets + ((long) count << 2), (int) at);
       }
       long[] scratch = new long[count];
-      for (int i = 0; i < leaves.length; i++) {
-        Part part = parts.get(i);
-        Leaf leaf = leaves[i];
-        if (part.optional) {
-          writeMarkers(part.nullsFirst, leaf.nulls, cursors);
-        }
-        part.column.write(leaf.vector, rows, leaf.nulls, count, cursors, scratch);
+      for (KeyPart.Rows stretch : stretches) {
+        stretch.write(cursors, scratch);
       }
       assert endAsMeasured(keys, cursors);
     }
@@ -402,14 +343,6 @@ public final class SortKeys {
         }
       }
       return true;
-    }
-
-    /** A null is 0 or 2 beside 1, whatever the direction (O1). */
-    private void writeMarkers(boolean nullsFirst, boolean @Nullable [] nulls, long[] cursors) {
-      byte ofNull = (byte) (nullsFirst ? 0 : 2);
-      for (int i = 0; i < count; i++) {
-        MemoryUtil.putByte(cursors[i]++, nulls != null && nulls[i] ? ofNull : 1);
-      }
     }
   }
 }
