@@ -110,6 +110,38 @@ public final class SortKeys {
         List.of(ZOrderPart.of(schema, columns, varLengthContribution, maxOutputSize)));
   }
 
+  /**
+   * The keys of a z-order over the ranks of values: how values are written, how skewed they are and
+   * what texts begin with does not matter to it. Of one column, its plain order.
+   *
+   * @throws IllegalArgumentException if the schema lacks a column or has another type for it than
+   *     was sampled
+   */
+  public static SortKeys zOrder(Schema schema, ColumnRanks ranks) {
+    return curve(schema, ranks, false);
+  }
+
+  /**
+   * The keys of a Hilbert curve over the ranks of values. Of one column, its plain order.
+   *
+   * @throws IllegalArgumentException as for {@link #zOrder(Schema, ColumnRanks)}
+   */
+  public static SortKeys hilbert(Schema schema, ColumnRanks ranks) {
+    return curve(schema, ranks, true);
+  }
+
+  private static SortKeys curve(Schema schema, ColumnRanks ranks, boolean hilbert) {
+    if (ranks.columns().size() > 1) {
+      return new SortKeys(List.of(RankCurvePart.of(schema, ranks, hilbert)));
+    }
+    ColumnPath path = RankCurvePart.paths(schema, ranks).get(0);
+    SortOrder order =
+        SortOrder.builderFor(schema)
+            .sortBy(schema.findColumnName(path.fieldId()), SortDirection.ASC, ranks.nullOrder())
+            .build();
+    return of(schema, order);
+  }
+
   private static @Nullable FieldPart part(Schema schema, SortOrder order, SortField field) {
     return part(
         schema,
