@@ -354,8 +354,7 @@ public final class Compaction {
                     Math.min(settings.threads(), memory.totalBytes() / GROUP_BYTES_MIN)));
     ExplainingPlanner.OutputBand band =
         ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
-    try (ScratchDirectory scratch =
-            ScratchDirectory.in(settings.scratch(), "firn-" + settings.runId() + "-");
+    try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), settings.runId());
         BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =

@@ -226,7 +226,7 @@ public final class Verification {
     MemoryShares memory = MemoryShares.of(settings.memoryBytes());
     int threads =
         (int) Math.max(1, Math.min(settings.threads(), memory.totalBytes() / THREAD_BYTES_MIN));
-    try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), "firn-verify-");
+    try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), "verify");
         BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
