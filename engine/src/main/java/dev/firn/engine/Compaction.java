@@ -14,6 +14,7 @@ import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.io.RangeReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -62,9 +63,6 @@ public final class Compaction {
   /** GETs in flight, over all groups. */
   private static final int REQUESTS_MAX = 32;
 
-  /** Memory that one group in work needs at least: its row groups in flight, in and out. */
-  private static final long GROUP_BYTES_MIN = 256L << 20;
-
   private static final Duration UNKNOWN_PATIENCE = Duration.ofSeconds(60);
   private static final int COMMIT_ATTEMPTS_MAX = 5;
 
@@ -100,6 +98,8 @@ public final class Compaction {
   private long bytesRead;
   private long bytesWritten;
   private long arrowPeakBytes;
+  private final MemoryPeaks peaks = new MemoryPeaks();
+  private MemoryShares shares;
   private long planNanos;
   private long rewriteNanos;
   private long commitNanos;
@@ -120,6 +120,7 @@ public final class Compaction {
     this.settings = settings;
     this.listener = listener;
     this.unknownPatience = unknownPatience;
+    this.shares = MemoryShares.of(settings.memoryBytes());
   }
 
   /**
@@ -133,7 +134,15 @@ public final class Compaction {
     Pin pin = Pin.of(table, settings);
     if (pin == null) {
       return new CompactionPlan(
-          table.name(), settings.branch(), null, List.of(), List.of(), List.of());
+          table.name(),
+          settings.branch(),
+          null,
+          List.of(),
+          List.of(),
+          List.of(),
+          shares.use(null),
+          0,
+          0);
     }
     return plan(pin, true);
   }
@@ -180,8 +189,39 @@ public final class Compaction {
     DroppedSources.check(table, snapshot(pin), groups, !settings.partialProgress());
     List<String> partitions = groups.stream().map(group -> partitionPath(pin, group)).toList();
     List<FileDecision> decisions = explain ? decisions(planned, pin, planner, groups) : List.of();
+    RunMemory memory = explain ? memory(pin, groups) : null;
     return new CompactionPlan(
-        table.name(), settings.branch(), pin.snapshotId(), groups, partitions, decisions);
+        table.name(),
+        settings.branch(),
+        pin.snapshotId(),
+        groups,
+        partitions,
+        decisions,
+        (memory == null ? shares : memory.shares()).use(null),
+        memory == null ? 0 : memory.totalBytesNeeded(),
+        memory == null ? 0 : memory.scratchBytes());
+  }
+
+  /** Reads a few footers, to tell what the groups need. */
+  private RunMemory memory(Pin pin, List<RewriteFileGroup> groups) {
+    try (BufferAllocator none = new RootAllocator(0);
+        RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
+        TableReader reader = reader(pin, ranges, none, settings.scratch())) {
+      MemoryNeeds needs = MemoryNeeds.of(groups, task -> reader.open(task, pin.columns()));
+      return RunMemory.of(settings, pin, groups, needs);
+    }
+  }
+
+  private TableReader reader(Pin pin, RangeReader ranges, BufferAllocator allocator, Path scratch) {
+    return new TableReader(
+        table.io(),
+        pin.schema(),
+        pin.specs(),
+        Pin.nameMapping(pin.table()),
+        ranges,
+        allocator,
+        scratch,
+        GroupRewrite.BATCH_ROWS);
   }
 
   private void bindFilter(Pin pin) {
@@ -296,13 +336,20 @@ public final class Compaction {
       planNanos += System.nanoTime() - planStarted;
       if (round > 0) {
         groups = touching(groups, conflicted);
-      } else {
+      }
+      RunMemory memory = memory(pin, groups);
+      memory.refuseIfTooSmall(table.name());
+      shares = memory.shares();
+      if (round == 0) {
         groupsPlanned = groups.size();
+        if (memory.scratchBytes() > 0) {
+          listener.scratchNeeded(memory.scratchBytes(), settings.scratch());
+        }
         listener.planned(
             groups.size(),
             groups.stream().mapToLong(RewriteFileGroup::inputFilesSizeInBytes).sum());
       }
-      conflicted = groups.isEmpty() ? Set.of() : round(pin, groups, round);
+      conflicted = groups.isEmpty() ? Set.of() : round(pin, groups, memory, round);
     }
     if (settings.removeDanglingDeletes() && snapshotBefore != null) {
       long commitStarted = System.nanoTime();
@@ -339,38 +386,21 @@ public final class Compaction {
    * @param round 0 for the first; conflicts of the last are final
    * @return inputs of the groups that are to be planned anew
    */
-  private Set<String> round(Pin pin, List<RewriteFileGroup> groups, int round) {
+  private Set<String> round(Pin pin, List<RewriteFileGroup> groups, RunMemory memory, int round) {
     boolean last = round == REDO_ROUNDS_MAX;
     // Groups are numbered from 1 in every round: without the round in the names, files of the
     // second would have names of files that the first has committed.
     String operationId = round == 0 ? settings.runId() : settings.runId() + "-" + round;
-    MemoryShares memory = MemoryShares.of(settings.memoryBytes());
-    int groupsAtOnce =
-        (int)
-            Math.max(
-                1,
-                Math.min(
-                    Math.min(settings.concurrentGroupsMax(), groups.size()),
-                    Math.min(settings.threads(), memory.totalBytes() / GROUP_BYTES_MIN)));
     ExplainingPlanner.OutputBand band =
         ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
     try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), settings.runId());
-        BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
+        BufferAllocator allocator = new RootAllocator(memory.shares().arrowBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
-        TableReader reader =
-            new TableReader(
-                table.io(),
-                pin.schema(),
-                pin.specs(),
-                Pin.nameMapping(pin.table()),
-                ranges,
-                allocator,
-                scratch.path(),
-                GroupRewrite.BATCH_ROWS)) {
+        TableReader reader = reader(pin, ranges, allocator, scratch.path())) {
       UnprunedDeletes unpruned = UnprunedDeletes.of(table, snapshot(pin));
       ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
       ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");
-      ExecutorService workers = Threads.pool(groupsAtOnce, "firn-group");
+      ExecutorService workers = Threads.pool(memory.groupsAtOnce(), "firn-group");
       try {
         GroupRewrite rewrite =
             new GroupRewrite(
@@ -379,27 +409,32 @@ public final class Compaction {
                     settings,
                     operationId,
                     memory,
+                    peaks,
                     unpruned::of,
                     reader,
                     allocator,
                     fetchers,
                     encoders,
                     band,
-                    groupsAtOnce,
                     scratch.path(),
                     settings.verify()
-                        ? verifier(pin, groups, reader, memory, fetchers, encoders, groupsAtOnce)
+                        ? verifier(pin, groups, reader, memory, fetchers, encoders)
                         : null,
                     listener));
         OutputDeletes outputDeletes =
             new OutputDeletes(
-                pin, operationId, reader, new DeleteLimits(memory.keyIndexBytes()), fetchers);
+                pin,
+                operationId,
+                reader,
+                new DeleteLimits(memory.shares().keyIndexBytes()),
+                fetchers);
         return rewriteAndCommit(pin, groups, rewrite, outputDeletes, workers, last);
       } finally {
         Threads.stop(workers);
         Threads.stop(fetchers);
         Threads.stop(encoders);
         arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());
+        peaks.decoded(reader.nativeBytesPeak());
       }
     }
   }
@@ -408,21 +443,20 @@ public final class Compaction {
       Pin pin,
       List<RewriteFileGroup> groups,
       TableReader reader,
-      MemoryShares memory,
+      RunMemory memory,
       ExecutorService fetchers,
-      ExecutorService workers,
-      int groupsAtOnce) {
+      ExecutorService workers) {
     Set<String> inputs = new HashSet<>();
     groups.forEach(group -> group.rewrittenFiles().forEach(file -> inputs.add(file.location())));
     return new GroupVerifier(
         pin,
         SnapshotFiles.of(table, snapshot(pin), inputs::contains),
         reader,
-        memory,
+        memory.shares(),
         fetchers,
         workers,
-        Math.max(1, settings.threads() / groupsAtOnce),
-        groupsAtOnce);
+        Math.max(1, settings.threads() / memory.groupsAtOnce()),
+        memory.groupsAtOnce());
   }
 
   private int fetchThreads() {
@@ -655,6 +689,7 @@ public final class Compaction {
         new CompactionReport.Seconds(
             seconds(totalNanos), seconds(planNanos), seconds(rewriteNanos), seconds(commitNanos)),
         ProcessMemory.peakBytes(),
+        shares.use(peaks),
         failures);
   }
 

@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import java.nio.file.Path;
 import java.util.List;
 import org.apache.iceberg.actions.RewriteFileGroup;
 
@@ -14,6 +15,9 @@ public interface CompactionListener {
 
   /** The plan is made: so many groups with so many input bytes are to be rewritten. */
   default void planned(int groups, long bytes) {}
+
+  /** Before the plan: sorting will put about so many bytes on scratch disk at once. */
+  default void scratchNeeded(long bytes, Path directory) {}
 
   /** So many more input bytes have been read and written. */
   default void progressed(long inputBytes) {}

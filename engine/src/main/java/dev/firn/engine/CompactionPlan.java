@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  * @param groups what is to be rewritten, in the order it is worked on
  * @param groupPartitions each group's partition as a path, empty for old specs and unpartitioned
  * @param decisions the reason for each data file; empty unless the plan was asked to explain
+ * @param memory how the memory would be split
+ * @param memoryBytesNeeded 0 if that is enough, else the least with which the plan can be run
+ * @param scratchBytes what sorting would put on scratch disk at once, about
  */
 public record CompactionPlan(
     String table,
@@ -20,7 +23,10 @@ public record CompactionPlan(
     @Nullable Long snapshotId,
     List<RewriteFileGroup> groups,
     List<String> groupPartitions,
-    List<FileDecision> decisions) {
+    List<FileDecision> decisions,
+    MemoryUse memory,
+    long memoryBytesNeeded,
+    long scratchBytes) {
 
   public CompactionPlan {
     groups = List.copyOf(groups);

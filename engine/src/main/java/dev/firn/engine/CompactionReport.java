@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param rows rows read are all rows of the committed groups' inputs, deleted or not
  * @param bytes bytes of committed groups' input files, and of the files they became
  * @param peakMemoryBytes peak resident memory of the process so far
+ * @param memory the limit, its named parts, and the peak of each
  */
 @JsonPropertyOrder({
   "run_id",
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
   "bytes",
   "seconds",
   "peak_memory_bytes",
+  "memory",
   "failures"
 })
 public record CompactionReport(
@@ -47,6 +49,7 @@ public record CompactionReport(
     @JsonProperty("bytes") Bytes bytes,
     @JsonProperty("seconds") Seconds seconds,
     @JsonProperty("peak_memory_bytes") long peakMemoryBytes,
+    @JsonProperty("memory") MemoryUse memory,
     @JsonProperty("failures") List<Failure> failures) {
 
   public CompactionReport {

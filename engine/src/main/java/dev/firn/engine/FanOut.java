@@ -114,11 +114,11 @@ final class FanOut {
     this.columns = run.pin().columns();
     this.tracked = tracked;
     this.memory = rows.memory();
-    int groups = Math.max(1, run.groupsAtOnce());
-    this.partitions = new PartitionOrdinals(spec, run.memory().partitionsBytes() / groups);
+    int groups = run.memory().groupsAtOnce();
+    this.partitions = new PartitionOrdinals(spec, run.memory().shares().partitionsBytes() / groups);
     this.reader = partitions.reader(columns);
     this.moved = new long[rows.inputs()];
-    this.sortBytes = run.memory().sortBytes() / groups;
+    this.sortBytes = run.memory().sortBytesOfGroup();
     long bytes = rows.tasks().stream().mapToLong(task -> task.file().fileSizeInBytes()).sum();
     long all = rows.tasks().stream().mapToLong(task -> task.file().recordCount()).sum();
     this.sortedRowBytes = GUESSED_ROW_BYTES + (double) GUESSED_EXPANSION * bytes / Math.max(1, all);
@@ -126,7 +126,7 @@ final class FanOut {
 
   /** How many files may be open at once besides the one that sorted rows go to. */
   private int openOutputsMax() {
-    int groups = Math.max(1, run.groupsAtOnce());
+    int groups = run.memory().groupsAtOnce();
     long leaves =
         TypeUtil.indexById(columns.asStruct()).values().stream()
             .filter(field -> field.type().isPrimitiveType())
@@ -137,7 +137,7 @@ final class FanOut {
   }
 
   private long openOutputsBytes() {
-    return run.memory().openOutputsBytes() / Math.max(1, run.groupsAtOnce());
+    return run.memory().outputPagesBytesOfGroup();
   }
 
   /**

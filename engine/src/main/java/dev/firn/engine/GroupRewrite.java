@@ -77,7 +77,7 @@ final class GroupRewrite {
   private Result rewrite(RewriteFileGroup group, BufferAllocator memory) throws IOException {
     List<FileScanTask> tasks = group.fileScanTasks();
     DeleteLimits limits =
-        new DeleteLimits(run.memory().keyIndexBytes() / Math.max(1, run.groupsAtOnce()));
+        new DeleteLimits(run.memory().shares().keyIndexBytes() / run.memory().groupsAtOnce());
     GroupDeletes deletes =
         GroupDeletes.resolve(
             run.pin().specs(),
@@ -88,6 +88,7 @@ final class GroupRewrite {
             run.reader(),
             limits,
             run.fetchers());
+    run.peaks().keyIndexOfGroup(deletes.stats().keyIndexBytes());
     Map<String, DeletedRows> deleted = new HashMap<>();
     for (FileScanTask task : tasks) {
       deleted.put(task.file().location(), deletes.deletedRows(task));
@@ -227,7 +228,7 @@ final class GroupRewrite {
 
   private void sort(GroupRows rows, SortOrder order, boolean tracked, TrackedOutput output)
       throws IOException {
-    long limit = run.memory().sortBytes() / Math.max(1, run.groupsAtOnce());
+    long limit = run.memory().sortBytesOfGroup();
     Schema columns = tracked ? withOrigin(run.pin().columns()) : run.pin().columns();
     BufferAllocator memory = rows.memory();
     try (RowSorter sorter = RowSorter.inMemory(columns, order, memory, limit)) {
@@ -296,7 +297,8 @@ final class GroupRewrite {
                 group.info().globalIndex()),
             run.encoders(),
             run.settings().threads());
-    return new TrackedOutput(output, origins);
+    return new TrackedOutput(
+        output, origins, run.memory().outputPagesBytesOfGroup(), run.peaks().outputPagesHeld());
   }
 
   private void discard(List<DataFile> written) {

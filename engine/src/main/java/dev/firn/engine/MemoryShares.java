@@ -1,22 +1,45 @@
 package dev.firn.engine;
 
 import java.lang.management.ManagementFactory;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * How one number, the memory of the process, is split.
+ * How one number, the memory of the process, is split. The parts add up to it; what is in the heap
+ * has limits of its own below the heap's.
  *
  * @param totalBytes all of it
+ * @param runtimeBytes the JVM beside the heap: classes, compiled code, garbage collector, threads,
+ *     and what allocators of native memory lose
  * @param heapBytes what the JVM may use for objects, output pages and delete keys among them
- * @param sortBytes rows held while they are sorted, in Arrow memory
  * @param decodeBytes row groups being decoded, in Arrow and native memory
- * @param keyIndexBytes keys of equality deletes, over all groups in work; what does not fit takes
- *     several passes
+ * @param sortBytes rows held while they are sorted, in Arrow memory; 0 if nothing is sorted
  */
 record MemoryShares(
-    long totalBytes, long heapBytes, long sortBytes, long decodeBytes, long keyIndexBytes) {
+    long totalBytes, long runtimeBytes, long heapBytes, long decodeBytes, long sortBytes) {
+
+  /** Set by the launcher, which has cut the heap to fit. */
+  static final String TOTAL_PROPERTY = "firn.memory.total-bytes";
+
+  /** Measured: a run on two cores has 140 to 150 MB of it. */
+  private static final long RUNTIME_BYTES = 160L << 20;
+
+  /** More memory means more threads, buffers and pages of the garbage collector. */
+  private static final int RUNTIME_SHARE = 64;
+
+  /** The heap that the launcher gives: 36 % of all. */
+  private static final double HEAP_SHARE = 0.36;
+
+  /** Off the heap there is at least this share of all, also where the heap was not cut to fit. */
+  private static final int OFF_HEAP_SHARE_MIN = 4;
+
+  /** Keys of equality deletes, over all groups in work; what does not fit takes more passes. */
+  long keyIndexBytes() {
+    return heapBytes / 4;
+  }
 
   /** Pages of output files that are open at once, for all groups in work. */
-  long openOutputsBytes() {
+  long outputPagesBytes() {
     return heapBytes / 4;
   }
 
@@ -25,13 +48,44 @@ record MemoryShares(
     return heapBytes / 8;
   }
 
-  /** Set by the launcher, which has cut the heap to fit. */
-  static final String TOTAL_PROPERTY = "firn.memory.total-bytes";
+  /** What Arrow may allocate. */
+  long arrowBytes() {
+    return decodeBytes + sortBytes;
+  }
 
+  /** For a run that sorts nothing. */
   static MemoryShares of(long totalBytes) {
+    return of(totalBytes, 0, 0);
+  }
+
+  /**
+   * For a run of some groups at once.
+   *
+   * @param decodeBytesWanted what decoding can use at once
+   * @param sortBytesMin what sorting needs at least; 0 if nothing is sorted
+   */
+  static MemoryShares of(long totalBytes, long decodeBytesWanted, long sortBytesMin) {
     long heap = Math.min(Runtime.getRuntime().maxMemory(), totalBytes);
-    long offHeap = Math.max(totalBytes - heap, totalBytes / 4);
-    return new MemoryShares(totalBytes, heap, offHeap / 2, offHeap / 2, heap / 4);
+    long runtime = RUNTIME_BYTES + totalBytes / RUNTIME_SHARE;
+    long offHeap = Math.max(totalBytes - heap - runtime, totalBytes / OFF_HEAP_SHARE_MIN);
+    long decode = offHeap;
+    if (sortBytesMin > 0) {
+      decode = Math.min(decodeBytesWanted, Math.max(offHeap / 2, offHeap - sortBytesMin));
+      decode = Math.max(decode, offHeap / 8);
+    }
+    return new MemoryShares(
+        totalBytes, Math.max(0, totalBytes - heap - offHeap), heap, decode, offHeap - decode);
+  }
+
+  /** The total with which so much is left off the heap, if the launcher cuts the heap. */
+  static long totalFor(long offHeapBytes) {
+    return (long)
+        Math.ceil((offHeapBytes + RUNTIME_BYTES) / (1 - HEAP_SHARE - 1.0 / RUNTIME_SHARE));
+  }
+
+  /** The total whose heap has room for so many bytes of output pages. */
+  static long totalForOutputPages(long bytes) {
+    return (long) Math.ceil(4 * bytes / HEAP_SHARE);
   }
 
   /** 80 % of what the container, or else the machine, has. */
@@ -46,5 +100,31 @@ record MemoryShares(
       return platform.getTotalMemorySize() / 5 * 4;
     }
     return Runtime.getRuntime().maxMemory() * 2;
+  }
+
+  /**
+   * The shares by name.
+   *
+   * @param peaks the most that each has held; null before the run
+   */
+  MemoryUse use(@Nullable MemoryPeaks peaks) {
+    return new MemoryUse(
+        totalBytes,
+        peaks == null ? null : ProcessMemory.peakBytes(),
+        List.of(
+            share("runtime", runtimeBytes, null),
+            share("heap", heapBytes, peaks == null ? null : ProcessMemory.heapPeakBytes()),
+            share("key index (heap)", keyIndexBytes(), peaks == null ? null : peaks.keyIndex()),
+            share(
+                "output pages (heap)",
+                outputPagesBytes(),
+                peaks == null ? null : peaks.outputPages()),
+            share("decode", decodeBytes, peaks == null ? null : peaks.decode()),
+            share("sort", sortBytes, peaks == null ? null : peaks.sort())),
+        peaks == null ? null : peaks.scratch());
+  }
+
+  private static MemoryUse.Share share(String name, long limitBytes, @Nullable Long peakBytes) {
+    return new MemoryUse.Share(name, limitBytes, peakBytes);
   }
 }

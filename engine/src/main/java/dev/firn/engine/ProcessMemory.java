@@ -2,6 +2,7 @@ package dev.firn.engine;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryType;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -26,6 +27,14 @@ final class ProcessMemory {
       return heapBytes();
     }
     return heapBytes();
+  }
+
+  /** The most heap that was in use; each of its pools may have had its peak at another time. */
+  static long heapPeakBytes() {
+    return ManagementFactory.getMemoryPoolMXBeans().stream()
+        .filter(pool -> pool.getType() == MemoryType.HEAP)
+        .mapToLong(pool -> pool.getPeakUsage().getUsed())
+        .sum();
   }
 
   private static long heapBytes() {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param fetchers threads that fetch row groups ahead
  * @param encoders threads that encode and compress columns
  * @param band the sizes that output files are to have
- * @param groupsAtOnce groups in work at once: each has this share of the memory
+ * @param peaks takes what the groups hold
  * @param scratch the round's own directory for what does not fit into memory
  * @param verifier reads outputs back before they are committed; null if that is not asked for
  */
@@ -29,14 +29,14 @@ record RunContext(
     Pin pin,
     CompactionSettings settings,
     String operationId,
-    MemoryShares memory,
+    RunMemory memory,
+    MemoryPeaks peaks,
     Function<FileScanTask, List<DeleteFile>> deletes,
     TableReader reader,
     BufferAllocator allocator,
     ExecutorService fetchers,
     ExecutorService encoders,
     ExplainingPlanner.OutputBand band,
-    int groupsAtOnce,
     Path scratch,
     @Nullable GroupVerifier verifier,
     CompactionListener listener) {}

@@ -15,16 +15,27 @@ final class TrackedOutput implements AutoCloseable {
   private final DataFileOutput output;
   private final RowOrigins origins;
   private final RowOrigins.Log log;
+  private final long memoryBytesMax;
+  private final MemoryPeaks.Gauge pagesHeld;
+  private long held;
 
-  TrackedOutput(DataFileOutput output, RowOrigins origins) {
+  /**
+   * @param memoryBytesMax what the pages of an open row group may take: it is ended when it has
+   *     more
+   * @param pagesHeld counts them
+   */
+  TrackedOutput(
+      DataFileOutput output, RowOrigins origins, long memoryBytesMax, MemoryPeaks.Gauge pagesHeld) {
     this.output = output;
     this.origins = origins;
     this.log = origins.log();
+    this.memoryBytesMax = memoryBytesMax;
+    this.pagesHeld = pagesHeld;
   }
 
   /** See {@link DataFileOutput#beside}. */
   TrackedOutput beside() {
-    return new TrackedOutput(output.beside(), origins);
+    return new TrackedOutput(output.beside(), origins, memoryBytesMax, pagesHeld);
   }
 
   /** See {@link DataFileOutput#partition}. */
@@ -50,6 +61,12 @@ final class TrackedOutput implements AutoCloseable {
   /** See {@link DataFileOutput#endRowGroup}. */
   void endRowGroup() throws IOException {
     output.endRowGroup();
+    hold(output.memoryBytes());
+  }
+
+  private void hold(long bytes) {
+    pagesHeld.add(bytes - held);
+    held = bytes;
   }
 
   /** See {@link DataFileOutput#append}. */
@@ -57,16 +74,22 @@ final class TrackedOutput implements AutoCloseable {
       throws IOException {
     output.append(batch, live, liveRows);
     from.addTo(log, live, batch.getRowCount());
+    hold(output.memoryBytes());
+    if (held > memoryBytesMax) {
+      endRowGroup();
+    }
   }
 
   List<DataFile> finish() throws IOException {
     List<DataFile> written = output.finish();
+    hold(0);
     log.finish(written);
     return written;
   }
 
   @Override
   public void close() {
+    hold(0);
     output.close();
   }
 }

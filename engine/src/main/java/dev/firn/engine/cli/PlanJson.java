@@ -18,6 +18,9 @@ final class PlanJson {
     json.put("snapshot", plan.snapshotId());
     json.put("files", plan.inputFiles());
     json.put("bytes", plan.inputBytes());
+    json.set("memory", ReportJson.JSON.valueToTree(plan.memory()));
+    json.put("memory_bytes_needed", plan.memoryBytesNeeded());
+    json.put("scratch_bytes", plan.scratchBytes());
     ArrayNode groups = json.putArray("groups");
     for (int i = 0; i < plan.groups().size(); i++) {
       RewriteFileGroup group = plan.groups().get(i);

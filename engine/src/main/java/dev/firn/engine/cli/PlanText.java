@@ -51,6 +51,17 @@ final class PlanText {
           "~" + group.expectedOutputFiles());
     }
     groups.print(out);
+    out.println();
+    MemoryText.print(plan.memory(), out);
+    if (plan.scratchBytes() > 0) {
+      out.println("  scratch: about " + ByteSize.format(plan.scratchBytes()) + " at once");
+    }
+    if (plan.memoryBytesNeeded() > 0) {
+      out.println(
+          "  too little memory: compact would refuse; it needs at least --memory "
+              + ((plan.memoryBytesNeeded() >> 20) + 1)
+              + "m");
+    }
   }
 
   private static void printFiles(List<FileDecision> decisions, PrintWriter out) {

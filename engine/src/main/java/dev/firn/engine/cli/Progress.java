@@ -2,6 +2,7 @@ package dev.firn.engine.cli;
 
 import dev.firn.engine.CompactionListener;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.util.List;
 import org.apache.iceberg.actions.RewriteFileGroup;
 
@@ -10,7 +11,7 @@ interface Progress extends CompactionListener, AutoCloseable {
 
   /** A bar on a terminal, lines elsewhere. */
   static Progress on(Terminal terminal) {
-    return terminal.interactive() ? new Bar() : new Lines(terminal.err(), 5_000);
+    return terminal.interactive() ? new Bar(terminal.err()) : new Lines(terminal.err(), 5_000);
   }
 
   @Override
@@ -18,10 +19,21 @@ interface Progress extends CompactionListener, AutoCloseable {
 
   /** One bar that runs over the input bytes. Thread-safe. */
   final class Bar implements Progress {
+    private final PrintWriter err;
     private final ByteBar bar = new ByteBar("compacting");
     private long bytes;
     private int groups;
     private int done;
+
+    Bar(PrintWriter err) {
+      this.err = err;
+    }
+
+    @Override
+    public void scratchNeeded(long scratchBytes, Path directory) {
+      err.println("firn: " + ScratchText.need(scratchBytes, directory));
+      err.flush();
+    }
 
     @Override
     public synchronized void planned(int planned, long inputBytes) {
@@ -71,6 +83,11 @@ interface Progress extends CompactionListener, AutoCloseable {
       if (planned > 0) {
         lines.say("%s with %s to rewrite", groups(planned), ByteSize.format(inputBytes));
       }
+    }
+
+    @Override
+    public synchronized void scratchNeeded(long scratchBytes, Path directory) {
+      lines.say("%s", ScratchText.need(scratchBytes, directory));
     }
 
     @Override

@@ -58,8 +58,13 @@ final class ReportText {
             report.seconds().plan(),
             report.seconds().rewrite(),
             report.seconds().commit()));
-    rest.row("peak memory", ByteSize.format(report.peakMemoryBytes()));
+    Long scratch = report.memory().peakScratchBytes();
+    if (scratch != null && scratch > 0) {
+      rest.row("scratch disk", ByteSize.format(scratch));
+    }
     rest.print(out);
+    out.println();
+    MemoryText.print(report.memory(), out);
     for (Failure failure : report.failures()) {
       out.println(
           "  "

@@ -78,7 +78,18 @@ final class ParquetSource extends SourceFile {
       compressed += chunk.getTotal_compressed_size();
       uncompressed += chunk.getTotal_uncompressed_size();
     }
-    return new RowGroup(ordinal, firstPosition, group.getNum_rows(), compressed, uncompressed);
+    return new RowGroup(
+        ordinal,
+        firstPosition,
+        group.getNum_rows(),
+        compressed,
+        uncompressed,
+        DecodedSize.of(group, view));
+  }
+
+  @Override
+  public boolean decodesWhole() {
+    return true;
   }
 
   @Override

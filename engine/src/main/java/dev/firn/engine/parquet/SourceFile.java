@@ -18,9 +18,27 @@ public abstract sealed class SourceFile implements Closeable permits ParquetSour
    * @param compressedBytes what reading the wanted columns fetches
    * @param uncompressedBytes the size of the wanted columns' pages once decompressed; of a file
    *     that does not tell, its size
+   * @param decodedBytes about what its rows take in memory, all of them
    */
   public record RowGroup(
-      int ordinal, long firstPosition, long rows, long compressedBytes, long uncompressedBytes) {}
+      int ordinal,
+      long firstPosition,
+      long rows,
+      long compressedBytes,
+      long uncompressedBytes,
+      long decodedBytes) {
+
+    /**
+     * What decoding it whole takes: the fetched pages beside the rows; a tenth more for what is
+     * decompressed on the way.
+     */
+    public long decodingBytes() {
+      return compressedBytes + decodedBytes + decodedBytes / 10;
+    }
+  }
+
+  /** Whether a row group is decoded as a whole; else batch by batch, in little memory. */
+  public abstract boolean decodesWhole();
 
   public abstract String location();
 

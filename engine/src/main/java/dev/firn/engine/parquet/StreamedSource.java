@@ -19,6 +19,10 @@ import org.apache.parquet.hadoop.metadata.ParquetMetadata;
  * promotions and lineage, is decided where it is decided for Parquet: in {@link Projection}.
  */
 final class StreamedSource extends SourceFile {
+
+  /** How much larger rows are in memory than in the file, about. */
+  private static final int EXPANSION = 4;
+
   private final StreamedFile file;
   private final Projection projection;
   private final Schema wanted;
@@ -118,10 +122,15 @@ final class StreamedSource extends SourceFile {
   }
 
   @Override
+  public boolean decodesWhole() {
+    return false;
+  }
+
+  @Override
   public List<RowGroup> rowGroups() {
     return recordCount == 0
         ? List.of()
-        : List.of(new RowGroup(0, 0, recordCount, fileBytes, fileBytes));
+        : List.of(new RowGroup(0, 0, recordCount, fileBytes, fileBytes, fileBytes * EXPANSION));
   }
 
   @Override

@@ -21,8 +21,12 @@ final class ViewSchema {
   has the same bytes as a fixed-length array of 12. */
   static final int INT96_BYTES = 12;
 
-  /** A leaf of the view: the column chunk of the file it is, and its path in the view. */
-  record Leaf(int chunk, Type type, List<String> path) {}
+  /**
+   * A leaf of the view: the column chunk of the file it is, and its path in the view.
+   *
+   * @param fixedLength the bytes of its values if its type is one of fixed length, else 0
+   */
+  record Leaf(int chunk, Type type, int fixedLength, List<String> path) {}
 
   final List<SchemaElement> elements = new ArrayList<>();
   final List<Leaf> leaves = new ArrayList<>();
@@ -62,7 +66,7 @@ final class ViewSchema {
           element.setType_length(field.element.getType_length());
         }
         element.setType(type);
-        leaves.add(new Leaf(field.leaf, type, List.copyOf(path)));
+        leaves.add(new Leaf(field.leaf, type, element.getType_length(), List.copyOf(path)));
         break;
       case STRUCT:
         element.setNum_children(children(field));

@@ -35,17 +35,17 @@ class LauncherTest {
   }
 
   @Test
-  void theHeapIsTwoFifthsOfTheMemory() throws Exception {
+  void theHeapIsAPartOfTheMemory() throws Exception {
     Path java = java("17.0.9");
     for (List<String> line :
         List.of(List.of("compact", "--memory", "10g"), List.of("compact", "--memory=10GiB"))) {
       Result result = run(java, Map.of("FIRN_MEMORY", "1g"), line);
       assertThat(result.arguments())
-          .contains("-Xmx4096m", "-Dfirn.memory.total-bytes=10737418240")
+          .contains("-Xmx3686m", "-Dfirn.memory.total-bytes=10737418240")
           .containsSubsequence(line);
     }
     assertThat(run(java, Map.of("FIRN_MEMORY", "500m"), List.of()).arguments())
-        .contains("-Xmx200m", "-Dfirn.memory.total-bytes=524288000");
+        .contains("-Xmx180m", "-Dfirn.memory.total-bytes=524288000");
     assertThat(run(java, Map.of(), List.of()).text()).containsPattern("-Xmx\\d+m");
   }
 

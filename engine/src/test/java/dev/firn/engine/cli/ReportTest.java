@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.firn.engine.CompactionReport;
 import dev.firn.engine.CompactionReport.Failure;
 import dev.firn.engine.CompactionReport.FailureKind;
+import dev.firn.engine.MemoryUse;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;
@@ -37,6 +38,7 @@ class ReportTest {
             "bytes",
             "seconds",
             "peak_memory_bytes",
+            "memory",
             "failures");
     assertThat(names(json.get("groups"))).containsExactly("planned", "committed", "failed");
     assertThat(names(json.get("data_files"))).containsExactly("rewritten", "added");
@@ -70,7 +72,10 @@ class ReportTest {
             "deletes without a row +1,500 equality keys, 7 positions of other files, 3 positions past"
                 + " the end \\(within their group; they may have rows elsewhere\\)\n")
         .containsPattern("groups +2 of 2 committed\n")
-        .containsPattern("peak memory +1.00 GB");
+        .containsPattern("scratch disk +3.00 MB\n")
+        .containsPattern("memory +limit +peak\n")
+        .containsPattern("process +2.00 GB +1.00 GB\n")
+        .containsPattern("heap +512 MB +256 MB\n");
   }
 
   @Test
@@ -114,6 +119,8 @@ class ReportTest {
         new CompactionReport.Bytes(5 << 20, 4 << 20),
         new CompactionReport.Seconds(3.5, 0.5, 2.5, 0.5),
         1 << 30,
+        new MemoryUse(
+            2L << 30, 1L << 30, List.of(new MemoryUse.Share("heap", 1L << 29, 1L << 28)), 3L << 20),
         failures);
   }
 }

@@ -1,0 +1,75 @@
+package dev.firn.engine;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/** The most that each named part of the memory has held in a run. Thread-safe. */
+final class MemoryPeaks {
+
+  /** Something that groups take and give back, counted over all of them. */
+  static final class Gauge {
+    private final AtomicLong held = new AtomicLong();
+    private final AtomicLong peak = new AtomicLong();
+
+    /** Takes, or with a negative number gives back. */
+    void add(long bytes) {
+      long now = held.addAndGet(bytes);
+      peak.accumulateAndGet(now, Math::max);
+    }
+
+    long peak() {
+      return peak.get();
+    }
+  }
+
+  private final AtomicLong keyIndex = new AtomicLong();
+  private final AtomicLong decode = new AtomicLong();
+  private final Gauge outputPages = new Gauge();
+  private final Gauge sort = new Gauge();
+  private final Gauge scratch = new Gauge();
+
+  /** The keys of one group took so much. */
+  void keyIndexOfGroup(long bytes) {
+    keyIndex.accumulateAndGet(bytes, Math::max);
+  }
+
+  /** The decoder has taken so much at once. */
+  void decoded(long bytes) {
+    decode.accumulateAndGet(bytes, Math::max);
+  }
+
+  /** Pages of open output files. */
+  Gauge outputPagesHeld() {
+    return outputPages;
+  }
+
+  /** Rows in sorters. */
+  Gauge sortHeld() {
+    return sort;
+  }
+
+  /** Sorted runs on disk. */
+  Gauge scratchHeld() {
+    return scratch;
+  }
+
+  /** Of the group whose keys took most. */
+  long keyIndex() {
+    return keyIndex.get();
+  }
+
+  long decode() {
+    return decode.get();
+  }
+
+  long outputPages() {
+    return outputPages.peak();
+  }
+
+  long sort() {
+    return sort.peak();
+  }
+
+  long scratch() {
+    return scratch.peak();
+  }
+}

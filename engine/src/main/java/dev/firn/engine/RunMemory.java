@@ -1,0 +1,116 @@
+package dev.firn.engine;
+
+import java.util.List;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.actions.RewriteFileGroup;
+import org.apache.iceberg.types.TypeUtil;
+
+/**
+ * What a run may use and what it needs, settled before any row is read.
+ *
+ * @param groupsAtOnce groups in work at once: each has this share of the memory
+ * @param totalBytesNeeded the least total with which the plan can be run
+ * @param scratchBytes what sorting will put on scratch disk at once, about; 0 if all fits into
+ *     memory
+ */
+record RunMemory(
+    MemoryShares shares,
+    MemoryNeeds needs,
+    int groupsAtOnce,
+    long totalBytesNeeded,
+    long scratchBytes) {
+
+  /** Memory that one group in work needs at least: its row groups in flight, in and out. */
+  private static final long GROUP_BYTES_MIN = 256L << 20;
+
+  /** Less lets sorted runs be so short that merging them takes several rounds. */
+  static final long SORT_BYTES_MIN = 4L << 20;
+
+  /** A group is not worked on beside others if each then has less than this to sort in. */
+  private static final long SORT_BYTES_WANTED = 128L << 20;
+
+  /** An open column of an output needs a page being filled, one being compressed, and some more. */
+  private static final long OUTPUT_COLUMN_BYTES_MIN = 128L << 10;
+
+  static RunMemory of(
+      CompactionSettings settings, Pin pin, List<RewriteFileGroup> groups, MemoryNeeds needs) {
+    long total = settings.memoryBytes();
+    boolean sorts = pin.order() != null;
+    long sortMin = sorts ? SORT_BYTES_MIN : 0;
+    long offHeapMin = needs.decodeBytes() + sortMin;
+    long pagesMin = leaves(pin.columns()) * OUTPUT_COLUMN_BYTES_MIN;
+    MemoryShares one = MemoryShares.of(total, needs.decodeBytes(), sortMin);
+    long needed = 0;
+    if (offHeapMin > one.arrowBytes()) {
+      needed = Math.max(total + 1, MemoryShares.totalFor(offHeapMin));
+    }
+    if (pagesMin > one.outputPagesBytes()) {
+      needed = Math.max(needed, MemoryShares.totalForOutputPages(pagesMin));
+    }
+    long ofGroup = needs.decodeBytes() + (sorts ? SORT_BYTES_WANTED : 0);
+    long fit = Math.min(total / GROUP_BYTES_MIN, one.arrowBytes() / Math.max(1, ofGroup));
+    int atOnce =
+        (int)
+            Math.max(
+                1,
+                Math.min(
+                    Math.min(settings.concurrentGroupsMax(), groups.size()),
+                    Math.min(settings.threads(), fit)));
+    MemoryShares shares = MemoryShares.of(total, atOnce * needs.decodeBytes(), atOnce * sortMin);
+    return new RunMemory(
+        shares, needs, atOnce, needed, sorts ? scratch(groups, needs, shares, atOnce) : 0);
+  }
+
+  private static long scratch(
+      List<RewriteFileGroup> groups, MemoryNeeds needs, MemoryShares shares, int atOnce) {
+    long inMemory = shares.sortBytes() / atOnce / 2;
+    return groups.stream()
+        .mapToLong(needs::rowBytes)
+        .filter(bytes -> bytes > inMemory)
+        .map(bytes -> -bytes)
+        .sorted()
+        .limit(atOnce)
+        .map(bytes -> -bytes)
+        .sum();
+  }
+
+  private static long leaves(Schema columns) {
+    return TypeUtil.indexById(columns.asStruct()).values().stream()
+        .filter(field -> field.type().isPrimitiveType())
+        .count();
+  }
+
+  /** What the groups in work may each sort in. */
+  long sortBytesOfGroup() {
+    return shares.sortBytes() / groupsAtOnce;
+  }
+
+  /** What the pages of a group's open outputs may take. */
+  long outputPagesBytesOfGroup() {
+    return shares.outputPagesBytes() / groupsAtOnce;
+  }
+
+  /**
+   * @throws GroupMemoryException if the least that the run needs is more than it may use
+   */
+  void refuseIfTooSmall(String table) {
+    if (totalBytesNeeded > 0) {
+      throw new GroupMemoryException(
+          "Cannot compact "
+              + table
+              + " with "
+              + (shares.totalBytes() >> 20)
+              + " MiB of memory: "
+              + (needs.where().isEmpty()
+                  ? "its columns"
+                  : "decoding "
+                      + needs.where()
+                      + " takes "
+                      + ((needs.decodeBytes() >> 20) + 1)
+                      + " MiB, which")
+              + " would not fit. Nothing was changed. Give it at least --memory "
+              + ((totalBytesNeeded >> 20) + 1)
+              + "m");
+    }
+  }
+}
