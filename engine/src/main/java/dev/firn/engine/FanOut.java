@@ -447,7 +447,8 @@ final class FanOut {
     }
 
     private void sort(
-        RowSorter into, VectorSchemaRoot batch, int[] numbers, int count, BatchOrigins origins) {
+        RowSorter into, VectorSchemaRoot batch, int[] numbers, int count, BatchOrigins origins)
+        throws IOException {
       int rowCount = batch.getRowCount();
       String ordinalName = String.valueOf(ORDINAL.fieldId());
       try (IntVector ordinalVector = new IntVector(ordinalName, memory);

@@ -268,7 +268,8 @@ final class GroupRewrite {
       long[] live,
       int liveRows,
       BatchOrigins from,
-      BufferAllocator memory) {
+      BufferAllocator memory)
+      throws IOException {
     int rows = batch.getRowCount();
     String name = String.valueOf(MetadataColumns.ROW_POSITION.fieldId());
     try (BigIntVector origins = from.vector(name, rows, memory)) {

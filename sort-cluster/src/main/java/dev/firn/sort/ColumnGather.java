@@ -1,6 +1,7 @@
 package dev.firn.sort;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -16,31 +17,28 @@ import org.apache.arrow.vector.types.pojo.Field;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies chosen rows of one column, which lies in one or more vectors of one type, into a new
- * vector. Holds the addresses of the vectors' buffers: the vectors stay the caller's and must
- * neither change nor close while rows of theirs are gathered. Not for several threads' targets of
- * one allocator, else free of state.
+ * Copies chosen rows of one column, which lies in one or more sources of one type, into a new
+ * vector. Sources are vectors, and blocks of a spilled run, which may be exchanged. Holds the
+ * addresses of their buffers: they stay the caller's and must neither change nor close while rows
+ * of theirs are gathered. Not thread-safe.
  */
 abstract class ColumnGather {
 
   private final Field field;
-  private final long[] validity;
-  private final boolean nullable;
+  private long[] validity;
+  private int nullableSources;
 
   private ColumnGather(List<? extends FieldVector> sources) {
     this.field = sources.get(0).getField();
     this.validity = new long[sources.size()];
-    boolean anyNull = false;
     for (int i = 0; i < validity.length; i++) {
       FieldVector source = sources.get(i);
       if (source.getClass() != sources.get(0).getClass()) {
         throw new IllegalArgumentException(
             "Cannot gather " + source.getField() + " together with " + field);
       }
-      validity[i] = validityOf(source);
-      anyNull |= validity[i] != 0;
+      setValidity(i, validityOf(source));
     }
-    this.nullable = anyNull;
   }
 
   static ColumnGather of(List<? extends FieldVector> sources) {
@@ -75,6 +73,63 @@ abstract class ColumnGather {
     return Memory.address(buffer, (vector.getValueCount() + 7L) >>> 3, "validity");
   }
 
+  private void setValidity(int source, long address) {
+    nullableSources += (address == 0 ? 0 : 1) - (validity[source] == 0 ? 0 : 1);
+    validity[source] = address;
+  }
+
+  Field field() {
+    return field;
+  }
+
+  /** Makes room for so many sources; those that are new have no rows. */
+  void reserve(int sources) {
+    validity = Arrays.copyOf(validity, sources);
+  }
+
+  /**
+   * Makes a column of a block a source, in the place of what was there.
+   *
+   * @param rows how many rows the column has in the block
+   * @param buffers stands before the column's first buffer, and moves behind its last
+   */
+  void load(int source, int rows, BlockBuffers buffers) {
+    setValidity(source, buffers.next());
+  }
+
+  /** Whether the columns have the same type of vector, of the same width, at every depth. */
+  boolean isLike(ColumnGather other) {
+    return getClass() == other.getClass();
+  }
+
+  /** How many buffers the column has in a block. */
+  abstract int blockBuffers();
+
+  /**
+   * Lists the buffers of a gathered vector as they lie in a block: validity bits, which have no
+   * bytes if no row is null, then offsets, then values or what is below.
+   */
+  static void addBuffers(FieldVector vector, BlockBuffers to) {
+    int count = vector.getValueCount();
+    long validity = validityOf(vector);
+    to.add(validity, validity == 0 ? 0 : (count + 7L) >>> 3);
+    if (vector instanceof BitVector) {
+      to.add(vector.getDataBuffer(), (count + 7L) >>> 3);
+    } else if (vector instanceof BaseFixedWidthVector fixed) {
+      to.add(vector.getDataBuffer(), (long) count * fixed.getTypeWidth());
+    } else if (vector instanceof StructVector) {
+      vector.getChildrenFromFields().forEach(child -> addBuffers(child, to));
+    } else {
+      ArrowBuf offsets = vector.getOffsetBuffer();
+      to.add(offsets, count == 0 ? 0 : (count + 1L) << 2);
+      if (vector instanceof BaseVariableWidthVector) {
+        to.add(vector.getDataBuffer(), count == 0 ? 0 : offsets.getInt((long) count << 2));
+      } else {
+        addBuffers(vector.getChildrenFromFields().get(0), to);
+      }
+    }
+  }
+
   /** The rows in a new vector, which the caller closes. */
   final FieldVector gather(Selection rows, BufferAllocator allocator) {
     FieldVector target = field.createVector(allocator);
@@ -96,11 +151,22 @@ abstract class ColumnGather {
   /** The bytes of rows {@code [from, to)} of a vector, validity bits apart. */
   abstract long bytes(int source, int from, int to);
 
+  /**
+   * Adds the bytes of each row, as {@link #bytes} has them.
+   *
+   * @param source the source of each row; null when all are of the first
+   */
+  void addBytes(int @Nullable [] source, int[] row, int count, long[] bytes) {
+    for (int i = 0; i < count; i++) {
+      bytes[i] += bytes(source == null ? 0 : source[i], row[i], row[i] + 1);
+    }
+  }
+
   /** Writes the rows' validity bits and returns how many rows are null. */
   final int gatherValidity(Selection rows, ArrowBuf target) {
     int count = rows.count();
     long to = target.memoryAddress();
-    if (!nullable) {
+    if (nullableSources == 0) {
       fillOnes(to, count);
       return 0;
     }
@@ -153,7 +219,7 @@ abstract class ColumnGather {
   }
 
   private static final class Bits extends ColumnGather {
-    private final long[] data;
+    private long[] data;
 
     Bits(List<? extends FieldVector> sources) {
       super(sources);
@@ -163,6 +229,23 @@ abstract class ColumnGather {
         data[i] =
             Memory.address(source.getDataBuffer(), (source.getValueCount() + 7L) >>> 3, "data");
       }
+    }
+
+    @Override
+    void reserve(int sources) {
+      super.reserve(sources);
+      data = Arrays.copyOf(data, sources);
+    }
+
+    @Override
+    void load(int source, int rows, BlockBuffers buffers) {
+      super.load(source, rows, buffers);
+      data[source] = buffers.next();
+    }
+
+    @Override
+    int blockBuffers() {
+      return 2;
     }
 
     @Override
@@ -187,7 +270,7 @@ abstract class ColumnGather {
   }
 
   private static final class FixedWidth extends ColumnGather {
-    private final long[] data;
+    private long[] data;
     private final int width;
 
     FixedWidth(List<? extends FieldVector> sources, int width) {
@@ -203,6 +286,28 @@ abstract class ColumnGather {
         data[i] =
             Memory.address(source.getDataBuffer(), (long) source.getValueCount() * width, "data");
       }
+    }
+
+    @Override
+    void reserve(int sources) {
+      super.reserve(sources);
+      data = Arrays.copyOf(data, sources);
+    }
+
+    @Override
+    void load(int source, int rows, BlockBuffers buffers) {
+      super.load(source, rows, buffers);
+      data[source] = buffers.next();
+    }
+
+    @Override
+    int blockBuffers() {
+      return 2;
+    }
+
+    @Override
+    boolean isLike(ColumnGather other) {
+      return other instanceof FixedWidth fixed && fixed.width == width;
     }
 
     @Override
@@ -279,7 +384,7 @@ abstract class ColumnGather {
 
   /** Offsets of a variable-width or list column: where each row's range lies in what is below. */
   private static final class Offsets {
-    final long[] bases;
+    long[] bases;
 
     /**
      * @param bases the address of each vector's offsets; 0 for a vector without rows
@@ -332,7 +437,7 @@ abstract class ColumnGather {
 
   private static final class VariableWidth extends ColumnGather {
     private final Offsets offsets;
-    private final long[] data;
+    private long[] data;
 
     VariableWidth(List<? extends FieldVector> sources) {
       super(sources);
@@ -343,6 +448,34 @@ abstract class ColumnGather {
         offsets.bases[i] = Offsets.of(source);
         data[i] =
             Memory.address(source.getDataBuffer(), offsets.at(i, source.getValueCount()), "data");
+      }
+    }
+
+    @Override
+    void reserve(int sources) {
+      super.reserve(sources);
+      offsets.bases = Arrays.copyOf(offsets.bases, sources);
+      data = Arrays.copyOf(data, sources);
+    }
+
+    @Override
+    void load(int source, int rows, BlockBuffers buffers) {
+      super.load(source, rows, buffers);
+      offsets.bases[source] = buffers.next();
+      data[source] = buffers.next();
+    }
+
+    @Override
+    int blockBuffers() {
+      return 3;
+    }
+
+    @Override
+    void addBytes(int @Nullable [] source, int[] row, int count, long[] bytes) {
+      long[] bases = offsets.bases;
+      for (int i = 0; i < count; i++) {
+        long at = bases[source == null ? 0 : source[i]] + ((long) row[i] << 2);
+        bytes[i] += 4 + MemoryUtil.getInt(at + 4) - MemoryUtil.getInt(at);
       }
     }
 
@@ -427,6 +560,44 @@ abstract class ColumnGather {
     }
 
     @Override
+    void reserve(int sources) {
+      super.reserve(sources);
+      for (ColumnGather child : children) {
+        child.reserve(sources);
+      }
+    }
+
+    @Override
+    void load(int source, int rows, BlockBuffers buffers) {
+      super.load(source, rows, buffers);
+      for (ColumnGather child : children) {
+        child.load(source, rows, buffers);
+      }
+    }
+
+    @Override
+    int blockBuffers() {
+      int buffers = 1;
+      for (ColumnGather child : children) {
+        buffers += child.blockBuffers();
+      }
+      return buffers;
+    }
+
+    @Override
+    boolean isLike(ColumnGather other) {
+      if (!(other instanceof Struct struct) || struct.children.length != children.length) {
+        return false;
+      }
+      for (int child = 0; child < children.length; child++) {
+        if (!children[child].isLike(struct.children[child])) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    @Override
     void fill(Selection rows, FieldVector target, BufferAllocator allocator) {
       List<FieldVector> targets = target.getChildrenFromFields();
       for (int child = 0; child < children.length; child++) {
@@ -484,6 +655,30 @@ abstract class ColumnGather {
         vectors.add(vector);
       }
       elements = ColumnGather.of(vectors);
+    }
+
+    @Override
+    void reserve(int sources) {
+      super.reserve(sources);
+      offsets.bases = Arrays.copyOf(offsets.bases, sources);
+      elements.reserve(sources);
+    }
+
+    @Override
+    void load(int source, int rows, BlockBuffers buffers) {
+      super.load(source, rows, buffers);
+      offsets.bases[source] = buffers.next();
+      elements.load(source, offsets.at(source, rows), buffers);
+    }
+
+    @Override
+    int blockBuffers() {
+      return 2 + elements.blockBuffers();
+    }
+
+    @Override
+    boolean isLike(ColumnGather other) {
+      return other instanceof Lists lists && elements.isLike(lists.elements);
     }
 
     @Override

@@ -1,13 +1,10 @@
 package dev.firn.sort;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
-import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.Schema;
@@ -15,51 +12,83 @@ import org.apache.iceberg.SortOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes rows, keeps them in memory, and gives them back in the order of a sort order. Rows that the
- * order does not tell apart keep the order they came in, and none is dropped (O9). All columns,
- * nested ones and row lineage too, come back bit for bit (O10).
+ * Takes rows and gives them back in the order of a sort order. Rows that the order does not tell
+ * apart keep the order they came in, and none is dropped (O9). All columns, nested ones and row
+ * lineage too, come back bit for bit (O10).
  *
- * <p>Use: {@link #add} as often as wanted, {@link #drain} once, {@link #close}. Not thread-safe.
+ * <p>Rows are kept in memory. A sorter that spills writes them to scratch files as sorted runs when
+ * its memory is full, and merges the runs when it is drained; then their number has no limit.
+ *
+ * <p>Use: {@link #add} as often as wanted, {@link #drain} once, {@link #close}. When one of them
+ * has failed, all that is left is to close. Not thread-safe.
  */
 public final class RowSorter implements AutoCloseable {
 
   /** Var-width data, and all data, of a drained batch stay about below this. */
   private static final long BATCH_BYTES_MAX = 64L << 20;
 
-  /** Smaller additions are kept apart and merged: a chunk costs objects, however few its rows. */
-  private static final int CHUNK_ROWS_MIN = RowChunk.ROWS_MAX / 4;
-
   private static final long MERGED_BYTES_MAX = 16L << 20;
-  private static final int CHUNKS_MAX = 1 << 16;
 
   private enum State {
     ADDING,
     DRAINED,
+    FAILED,
     CLOSED
   }
+
+  /**
+   * What a sort has done.
+   *
+   * @param rowsInOrder rows that came in order, as sorted files do, and were merged, not sorted
+   * @param runs sorted runs that did not fit in memory and were spilled; runs made of runs not
+   *     counted
+   * @param bytesSpilled what was written to scratch files in all, before compression
+   * @param bytesWritten what was written to scratch files in all
+   * @param scratchBytesPeak the most that the scratch files took at once
+   * @param mergeRounds how often the rows were read back that were read back most often: 0 where
+   *     nothing was spilled, 1 where all runs were merged at once
+   * @param memoryBytesPeak the most memory of the allocator that was held at once
+   */
+  public record Stats(
+      long rowsInOrder,
+      long runs,
+      long bytesSpilled,
+      long bytesWritten,
+      long scratchBytesPeak,
+      int mergeRounds,
+      long memoryBytesPeak) {}
 
   private final SortKeys keys;
   private final int width;
   private final long memoryBytesMax;
   private final long batchBytesMax;
   private final BufferAllocator memory;
-  private final List<RowChunk> chunks = new ArrayList<>();
-
-  /* Additions too small for a chunk of their own, which come after all chunks. */
-  private final List<RowChunk> small = new ArrayList<>();
-  private int smallRows;
-  private long smallBytes;
+  private final RowBuffer buffer;
+  private final @Nullable ExternalSort external; // null if all stays in memory
 
   private long rows;
   private long expectedRows;
+  private long rowsInOrder;
   private State state = State.ADDING;
 
-  private RowSorter(SortKeys keys, int width, BufferAllocator allocator, long memoryBytesMax) {
+  private RowSorter(
+      Schema schema,
+      SortKeys keys,
+      BufferAllocator allocator,
+      long memoryBytesMax,
+      @Nullable Spill spill,
+      SortedRun.Opener opener) {
     this.keys = keys;
-    this.width = width;
+    this.width = schema.columns().size();
     this.memoryBytesMax = memoryBytesMax;
     this.batchBytesMax = Math.min(BATCH_BYTES_MAX, memoryBytesMax / 32);
     this.memory = allocator.newChildAllocator("row-sorter", 0, memoryBytesMax);
+    this.buffer =
+        new RowBuffer(keys, Math.min(MERGED_BYTES_MAX, memoryBytesMax / 16), memory);
+    this.external =
+        spill == null
+            ? null
+            : new ExternalSort(schema, keys, spill, opener, memory, memoryBytesMax, batchBytesMax);
   }
 
   /**
@@ -77,15 +106,73 @@ public final class RowSorter implements AutoCloseable {
    */
   public static RowSorter inMemory(
       Schema schema, SortOrder order, BufferAllocator allocator, long memoryBytesMax) {
+    return inMemory(schema, SortKeys.of(schema, order), allocator, memoryBytesMax);
+  }
+
+  /**
+   * A sorter that holds all rows in memory.
+   *
+   * @param keys of rows that follow the schema
+   * @see #inMemory(Schema, SortOrder, BufferAllocator, long)
+   */
+  public static RowSorter inMemory(
+      Schema schema, SortKeys keys, BufferAllocator allocator, long memoryBytesMax) {
     if (memoryBytesMax <= 0) {
       throw new IllegalArgumentException(
           "memoryBytesMax must be positive but was " + memoryBytesMax);
     }
-    return new RowSorter(
-        SortKeys.of(schema, order), schema.columns().size(), allocator, memoryBytesMax);
+    return new RowSorter(schema, keys, allocator, memoryBytesMax, null, SortedRun.Opener.DISK);
   }
 
-  /** Says how many rows will come in all, so that running out of memory can say what they need. */
+  /**
+   * A sorter that spills rows that do not fit in memory.
+   *
+   * @param schema what batches follow, in the physical layout of docs/ARCHITECTURE.md; may have
+   *     trailing row lineage columns
+   * @param keys of rows that follow the schema
+   * @param allocator all memory that counts comes from it, through a child of the sorter's own
+   * @param memoryBytesMax the limit for everything that the sorter holds: rows, keys, index, blocks
+   *     of runs, buffers for writing and reading, and the batch that is drained. Beside it stand
+   *     heap, for a batch and about 60 bytes for each block that is spilled, and about one megabyte
+   *     of the compressor.
+   * @param spill where to; looked at when memory is full for the first time
+   * @throws SortMemoryException if the limit is below {@link #spillingBytesMin} of rows of no size
+   */
+  public static RowSorter spilling(
+      Schema schema, SortKeys keys, BufferAllocator allocator, long memoryBytesMax, Spill spill) {
+    return spilling(schema, keys, allocator, memoryBytesMax, spill, SortedRun.Opener.DISK);
+  }
+
+  static RowSorter spilling(
+      Schema schema,
+      SortKeys keys,
+      BufferAllocator allocator,
+      long memoryBytesMax,
+      Spill spill,
+      SortedRun.Opener opener) {
+    long least = spillingBytesMin(schema, 0);
+    if (memoryBytesMax < least) {
+      throw ExternalSort.tooLittle(least, memoryBytesMax, null);
+    }
+    return new RowSorter(schema, keys, allocator, memoryBytesMax, spill, opener);
+  }
+
+  /**
+   * The least memory with which a sorter can spill rows of a schema. It is little, and slow: each
+   * run is small and only few are merged at once. A hundredth of the data, and 64 MB or more, is a
+   * good measure.
+   *
+   * @param rowBytesMax the size of the largest row, with its sort key; 0 where no row is larger
+   *     than a few kilobytes
+   */
+  public static long spillingBytesMin(Schema schema, long rowBytesMax) {
+    return ExternalSort.bytesMin(schema, rowBytesMax);
+  }
+
+  /**
+   * Says how many rows will come in all, so that running out of memory can say what they need. A
+   * sorter that spills need not know.
+   */
   public void expectRows(long allRows) {
     expectedRows = allRows;
   }
@@ -95,10 +182,11 @@ public final class RowSorter implements AutoCloseable {
    *
    * @param live bit 0 of word 0 is row 0; bits past the last row are clear
    * @param liveRows how many bits are set
-   * @throws SortMemoryException if the rows, together with what draining needs, do not fit; then
-   *     the sorter can only be closed
+   * @throws SortMemoryException if the rows, together with what draining needs, do not fit; where
+   *     the sorter spills, if a single row does not
+   * @throws SpillException if rows could not be written to the scratch directory
    */
-  public void add(VectorSchemaRoot batch, long[] live, int liveRows) {
+  public void add(VectorSchemaRoot batch, long[] live, int liveRows) throws IOException {
     checkState(State.ADDING);
     int batchRows = batch.getRowCount();
     if (batch.getFieldVectors().size() != width) {
@@ -112,20 +200,38 @@ public final class RowSorter implements AutoCloseable {
     if (liveRows == 0) {
       return;
     }
-    if (rows + liveRows > Integer.MAX_VALUE) {
+    int[] selected = VectorGather.liveRows(live, liveRows, batchRows);
+    ColumnGather[] columns = VectorGather.columnsOf(List.of(batch.getFieldVectors()));
+    state = State.FAILED; // unless all of it comes to its end
+    if (external == null) {
+      addInMemory(batch, columns, selected);
+    } else {
+      external.add(batch, columns, selected, buffer);
+      rows += selected.length;
+    }
+    state = State.ADDING;
+  }
+
+  // ---- all in memory
+
+  private void addInMemory(VectorSchemaRoot batch, ColumnGather[] columns, int[] selected) {
+    if (rows + selected.length > Integer.MAX_VALUE) {
       throw new IllegalStateException(
           "Cannot sort more than " + Integer.MAX_VALUE + " rows at once. Make smaller groups.");
     }
-    int[] selected = VectorGather.liveRows(live, liveRows, batchRows);
-    int count = liveRows;
-    ColumnGather[] columns = VectorGather.columnsOf(List.of(batch.getFieldVectors()));
     try {
-      for (int from = 0; from < count; from += RowChunk.ROWS_MAX) {
-        int to = Math.min(count, from + RowChunk.ROWS_MAX);
+      for (int from = 0; from < selected.length; from += RowChunk.ROWS_MAX) {
+        int to = Math.min(selected.length, from + RowChunk.ROWS_MAX);
         addRows(batch, columns, Arrays.copyOfRange(selected, from, to));
       }
     } catch (OutOfMemoryException e) {
-      throw outOfMemory(bytes(columns, selected), count, e);
+      throw outOfMemory(bytes(columns, selected), selected.length, e);
+    }
+    if (buffer.chunkCount() > RowBuffer.CHUNKS_MAX) {
+      throw new IllegalStateException(
+          "Cannot sort "
+              + rows
+              + " rows at once: they came in too many pieces. Make smaller groups.");
     }
     long needed = memory.getAllocatedMemory() + reserve(rows);
     if (needed > memoryBytesMax) {
@@ -141,60 +247,8 @@ public final class RowSorter implements AutoCloseable {
       addRows(batch, columns, Arrays.copyOfRange(selected, count / 2, count));
       return;
     }
-    long before = memory.getAllocatedMemory();
-    RowChunk chunk = RowChunk.copyOf(batch, columns, selected, count, keys, encoding, memory);
+    buffer.add(batch, columns, selected, encoding);
     rows += count;
-    long bytes = memory.getAllocatedMemory() - before;
-    long mergedBytesMax = Math.min(MERGED_BYTES_MAX, memoryBytesMax / 16);
-    if (smallRows + count > RowChunk.ROWS_MAX || smallBytes + bytes > mergedBytesMax) {
-      mergeSmall(chunk);
-    }
-    if (count >= CHUNK_ROWS_MIN || bytes > mergedBytesMax) {
-      mergeSmall(chunk);
-      keep(chunk);
-    } else {
-      small.add(chunk);
-      smallRows += count;
-      smallBytes += bytes;
-    }
-  }
-
-  /**
-   * Makes one chunk of all small ones.
-   *
-   * @param following a chunk that has no owner yet; closed when merging fails
-   */
-  private void mergeSmall(@Nullable RowChunk following) {
-    if (small.isEmpty()) {
-      return;
-    }
-    try {
-      if (small.size() == 1) {
-        keep(small.get(0));
-      } else {
-        keep(RowChunk.merge(small, memory));
-        small.forEach(RowChunk::close);
-      }
-    } catch (Throwable failure) {
-      if (following != null) {
-        following.close();
-      }
-      throw failure;
-    }
-    small.clear();
-    smallRows = 0;
-    smallBytes = 0;
-  }
-
-  private void keep(RowChunk chunk) {
-    chunks.add(chunk);
-    if (chunks.size() > CHUNKS_MAX) {
-      throw new IllegalStateException(
-          "Cannot sort "
-              + rows
-              + " rows at once: they came in too many pieces. Make smaller"
-              + " groups.");
-    }
   }
 
   private static long bytes(ColumnGather[] columns, int[] selected) {
@@ -235,21 +289,33 @@ public final class RowSorter implements AutoCloseable {
         : new SortMemoryException(message, needed, memoryBytesMax, cause);
   }
 
+  // ---- draining
+
   /** How many rows are in the sorter. */
   public long rows() {
     return rows;
   }
 
-  /** The bytes of all rows, keys and indexes that the sorter holds now. */
+  /** The bytes of all rows, keys and indexes that the sorter holds in memory now. */
   public long bytesHeld() {
     return state == State.CLOSED ? 0 : memory.getAllocatedMemory();
+  }
+
+  /** What has been done so far; complete when all rows are drained. */
+  public Stats stats() {
+    long peak = memory.getPeakMemoryAllocation();
+    return external == null
+        ? new Stats(rowsInOrder, 0, 0, 0, 0, 0, peak)
+        : external.stats(rowsInOrder, peak);
   }
 
   /**
    * Gives all rows to the sink, in order, and releases them on the way. To be called once.
    *
-   * @param batchRows how many rows a batch has at most; it has fewer where rows are large
+   * @param batchRows how many rows a batch has at most; it has fewer where rows are large, or where
+   *     memory is short for more blocks of spilled runs
    * @throws IOException what the sink throws
+   * @throws SpillException if spilled rows could not be read back, or not be merged in rounds
    * @throws SortMemoryException if the limit does not let a batch be made
    */
   public void drain(int batchRows, RowSink sink) throws IOException {
@@ -257,69 +323,54 @@ public final class RowSorter implements AutoCloseable {
     if (batchRows <= 0) {
       throw new IllegalArgumentException("batchRows must be positive but was " + batchRows);
     }
+    state = State.FAILED; // unless it comes to its end
+    if (external != null && external.hasRuns()) {
+      external.drain(buffer, batchRows, sink);
+    } else if (rows > 0) {
+      drainBuffer(batchRows, sink);
+    }
     state = State.DRAINED;
-    if (rows == 0) {
-      return;
-    }
+  }
+
+  private void drainBuffer(int batchRows, RowSink sink) throws IOException {
+    List<RowChunk> chunks;
+    SortedRows sorted;
     try {
-      mergeSmall(null);
+      chunks = buffer.chunks();
+      RowSources sources = new RowSources(chunks, List.of(), keys);
+      sorted = SortedRows.of(chunks, Math.toIntExact(rows), sources, memory);
     } catch (OutOfMemoryException e) {
       throw outOfMemory(0, 0, e);
     }
-    try (ArrowBuf ids = sortedIds()) {
-      drain(ids.memoryAddress(), batchRows, sink);
-    }
-  }
-
-  /** The ids of all rows, sorted; releases the keys. */
-  private ArrowBuf sortedIds() {
-    try {
-      ArrowBuf ids = memory.buffer(4L * rows);
+    try (sorted) {
       try {
-        sort(ids);
-        return ids;
-      } catch (Throwable failure) {
-        ids.close();
-        throw failure;
+        sorted.sort(0);
+      } catch (OutOfMemoryException e) {
+        throw outOfMemory(0, 0, e);
       }
-    } catch (OutOfMemoryException e) {
-      throw outOfMemory(0, 0, e);
+      rowsInOrder += sorted.natural() ? sorted.count() : 0;
+      chunks.forEach(RowChunk::releaseKeys);
+      drain(sorted, chunks, batchRows, sink);
     }
   }
 
-  private void sort(ArrowBuf ids) {
-    long at = ids.memoryAddress();
-    long[] keyAddresses = new long[chunks.size()];
-    long[] offsetAddresses = new long[keys.variable() ? chunks.size() : 0];
-    for (int c = 0; c < chunks.size(); c++) {
-      RowChunk chunk = chunks.get(c);
-      for (int row = 0; row < chunk.rows(); row++) {
-        MemoryUtil.putInt(at, c << 16 | row);
-        at += 4;
-      }
-      keyAddresses[c] = chunk.keys().keysAddress();
-      if (keys.variable()) {
-        offsetAddresses[c] = chunk.keys().offsetsAddress();
-      }
-    }
-    int count = Math.toIntExact(rows);
-    KeySort.sort(ids, count, keyAddresses, offsetAddresses, keys.fixedBytes(), memory);
-    chunks.forEach(RowChunk::releaseKeys);
-  }
-
-  private void drain(long ids, int batchRows, RowSink sink) throws IOException {
-    int count = Math.toIntExact(rows);
-    ColumnGather[] columns =
-        VectorGather.columnsOf(chunks.stream().map(RowChunk::vectors).toList());
+  private void drain(SortedRows sorted, List<RowChunk> chunks, int batchRows, RowSink sink)
+      throws IOException {
+    RowSources sources = sorted.sources();
+    int count = sorted.count();
     int[] left = chunks.stream().mapToInt(RowChunk::rows).toArray();
     int[] source = new int[Math.min(batchRows, count)];
     int[] row = new int[source.length];
+    long[] bytes = new long[source.length];
     int drained = 0;
     while (drained < count) {
-      int batch = nextBatch(columns, ids + 4L * drained, count - drained, source, row);
+      int most = Math.min(source.length, count - drained);
+      sorted.read(drained, most, source, row);
+      sources.measure(source, row, most, bytes);
+      int batch = RowSources.cut(bytes, 0, most, batchBytesMax);
       List<FieldVector> vectors;
       try {
-        vectors = VectorGather.gather(columns, Selection.ofRows(source, row, batch), memory);
+        vectors = sources.gather(RowSources.selection(source, row, 0, batch), memory);
       } catch (OutOfMemoryException e) {
         throw outOfMemory(0, 0, e);
       }
@@ -335,51 +386,28 @@ public final class RowSorter implements AutoCloseable {
     }
   }
 
-  /** Reads ids until there are enough rows or bytes, and returns how many rows there are. */
-  private int nextBatch(ColumnGather[] columns, long ids, int left, int[] source, int[] row) {
-    int most = Math.min(left, source.length);
-    for (int i = 0; i < most; i++) {
-      int id = MemoryUtil.getInt(ids + 4L * i);
-      source[i] = id >>> 16;
-      row[i] = id & 0xFFFF;
-    }
-    long fixed = 0;
-    List<ColumnGather> variable = new ArrayList<>();
-    for (ColumnGather column : columns) {
-      if (column.variable()) {
-        variable.add(column);
-      } else {
-        fixed += column.bytes(0, 0, 1);
-      }
-    }
-    long bytes = 0;
-    for (int i = 0; i < most; i++) {
-      bytes += fixed;
-      for (ColumnGather column : variable) {
-        bytes += column.bytes(source[i], row[i], row[i] + 1);
-      }
-      if (bytes > batchBytesMax && i > 0) {
-        return i;
-      }
-    }
-    return most;
-  }
-
   private void checkState(State wanted) {
     if (state != wanted) {
       throw new IllegalStateException(
-          "The sorter is " + (state == State.CLOSED ? "closed" : "drained"));
+          switch (state) {
+            case ADDING -> "The sorter is not drained";
+            case DRAINED -> "The sorter is drained";
+            case FAILED -> "The sorter has failed";
+            case CLOSED -> "The sorter is closed";
+          });
     }
   }
 
-  /** Releases all rows. Closing twice is harmless. */
+  /** Releases all rows and removes all scratch files. Closing twice is harmless. */
   @Override
   public void close() {
     if (state != State.CLOSED) {
       state = State.CLOSED;
       try (memory) { // fails if anything of it is still held
-        small.forEach(RowChunk::close);
-        chunks.forEach(RowChunk::close);
+        buffer.close();
+        if (external != null) {
+          external.close();
+        }
       }
     }
   }

@@ -117,7 +117,8 @@ class RowSorterTest {
     assertThat(sortedness.rows()).isEqualTo(expected.size());
   }
 
-  private void addRandom(RowSorter sorter, Schema schema, int count, List<Row> expected) {
+  private void addRandom(RowSorter sorter, Schema schema, int count, List<Row> expected)
+      throws IOException {
     List<Row> rows = new RandomRows(random).rows(schema, count);
     add(sorter, schema, rows, expected, random.nextInt(3));
   }
@@ -126,7 +127,8 @@ class RowSorterTest {
    * @param liveness 0 keeps about half of the rows, 1 none, 2 and more all
    */
   private void add(
-      RowSorter sorter, Schema schema, List<Row> rows, List<Row> expected, int liveness) {
+      RowSorter sorter, Schema schema, List<Row> rows, List<Row> expected, int liveness)
+      throws IOException {
     long[] live = new long[(rows.size() + 63) / 64 + random.nextInt(2)];
     int liveRows = 0;
     for (int i = 0; i < rows.size(); i++) {
@@ -344,7 +346,7 @@ class RowSorterTest {
   }
 
   @Test
-  void aFailingSinkLeavesNothingBehind() {
+  void aFailingSinkLeavesNothingBehind() throws IOException {
     Schema schema = everything();
     try (RowSorter sorter = RowSorter.inMemory(schema, SortOrder.unsorted(), allocator, PLENTY)) {
       add(sorter, schema, new RandomRows(random).rows(schema, 500), new ArrayList<>(), 2);

@@ -1,0 +1,189 @@
+package dev.firn.sort;
+
+import com.github.luben.zstd.Zstd;
+import com.github.luben.zstd.ZstdCompressCtx;
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.util.MemoryUtil;
+
+/**
+ * Writes blocks to runs: the length of each buffer, then each buffer in pieces, a piece compressed
+ * or as it is. Whether a buffer is compressed is decided by trying, for itself, now and then: what
+ * does not shrink well is written faster than compressed. Beside its memory from the allocator it
+ * holds about one megabyte in the compressor. Not thread-safe.
+ */
+final class BlockWriter implements AutoCloseable {
+
+  /** Pieces have this many bytes at most, so that a buffer of any size goes through. */
+  static final int PIECE_BYTES_MAX = 1 << 20;
+
+  private static final int LEVEL = 1;
+
+  /** Fewer bytes are not worth a call. */
+  private static final int COMPRESSED_BYTES_MIN = 256;
+
+  /** A buffer is tried again after so many blocks. */
+  private static final int TRIAL_BLOCKS = 32;
+
+  private final ArrowBuf staging;
+  private final int capacity;
+  private final int pieceBytes;
+  private final ZstdCompressCtx zstd = new ZstdCompressCtx().setLevel(LEVEL);
+  private final CRC32C crc = new CRC32C();
+
+  /* For each buffer of a block, when it is tried again, and whether it is compressed until then. */
+  private final int[] blocksToTrial;
+  private final boolean[] compressed;
+
+  private int used;
+  private int summed; // up to where staged bytes are in the checksum
+  private long flushedTo; // the offset in the run's file of the first staged byte
+  private long bytesBefore;
+  private long bytesAfter;
+
+  /**
+   * @param buffers how many a block has
+   * @param stagingBytes what is written at once
+   */
+  BlockWriter(int buffers, int stagingBytes, BufferAllocator memory) {
+    this.blocksToTrial = new int[buffers];
+    this.compressed = new boolean[buffers];
+    this.capacity = stagingBytes;
+    this.pieceBytes = pieceBytes(stagingBytes);
+    try {
+      this.staging = memory.buffer(stagingBytes);
+    } catch (Throwable failure) {
+      zstd.close();
+      throw failure;
+    }
+  }
+
+  /** The size of pieces: one fits in the staging memory, whatever compressing makes of it. */
+  static int pieceBytes(int stagingBytes) {
+    return Math.min(PIECE_BYTES_MAX, stagingBytes / 2);
+  }
+
+  /** The bytes of all blocks before compression. */
+  long bytesBefore() {
+    return bytesBefore;
+  }
+
+  /** The bytes of all blocks as they are stored. */
+  long bytesAfter() {
+    return bytesAfter;
+  }
+
+  /** Begins to write behind what the run has. */
+  void start(SortedRun run) {
+    used = 0;
+    summed = 0;
+    flushedTo = run.storedBytes();
+  }
+
+  /**
+   * Writes a block. It may stay in memory until {@link #flush}.
+   *
+   * @param key the address of the last row's key
+   */
+  void write(SortedRun run, BlockBuffers buffers, int rows, long key, long keyBytes)
+      throws SpillException {
+    long offset = flushedTo + used;
+    crc.reset();
+    for (int i = 0; i < buffers.count(); i++) {
+      room(run, 8);
+      staging.setLong(used, buffers.bytes(i));
+      used += 8;
+    }
+    for (int i = 0; i < buffers.count(); i++) {
+      write(run, i, buffers.address(i), buffers.bytes(i));
+    }
+    sum();
+    long stored = flushedTo + used - offset;
+    long bytes = buffers.blockBytes();
+    bytesBefore += bytes;
+    bytesAfter += stored;
+    run.add(
+        new SortedRun.Block(offset, stored, bytes, rows, (int) crc.getValue()), key, keyBytes);
+  }
+
+  private void write(SortedRun run, int buffer, long address, long bytes) throws SpillException {
+    if (bytes == 0) {
+      return;
+    }
+    boolean trial = bytes >= COMPRESSED_BYTES_MIN && --blocksToTrial[buffer] < 0;
+    boolean compress = bytes >= COMPRESSED_BYTES_MIN && (trial || compressed[buffer]);
+    long stored = 0;
+    for (long at = 0; at < bytes; at += pieceBytes) {
+      int piece = (int) Math.min(pieceBytes, bytes - at);
+      stored += writePiece(run, address + at, piece, compress);
+    }
+    if (trial) {
+      blocksToTrial[buffer] = TRIAL_BLOCKS;
+      compressed[buffer] = pays(stored, bytes);
+    }
+  }
+
+  /**
+   * At level 1 compressing costs about what writing and reading the same bytes to a disk of half a
+   * gigabyte a second does: less than that must be left.
+   */
+  private static boolean pays(long stored, long bytes) {
+    return stored <= bytes * 5 / 8;
+  }
+
+  private int writePiece(SortedRun run, long address, int bytes, boolean compress)
+      throws SpillException {
+    int stored = bytes;
+    if (compress) {
+      int bound = (int) Zstd.compressBound(bytes);
+      room(run, 4 + bound);
+      ByteBuffer from = MemoryUtil.directBuffer(address, bytes);
+      ByteBuffer to = MemoryUtil.directBuffer(staging.memoryAddress() + used + 4, bound);
+      stored = zstd.compressDirectByteBuffer(to, 0, bound, from, 0, bytes);
+      if (stored >= bytes - bytes / 8) {
+        stored = bytes; // not worth unpacking
+      }
+    }
+    room(run, 4 + stored);
+    staging.setInt(used, stored);
+    if (stored == bytes) {
+      MemoryUtil.copyMemory(address, staging.memoryAddress() + used + 4, bytes);
+    }
+    used += 4 + stored;
+    return stored;
+  }
+
+  private void room(SortedRun run, int bytes) throws SpillException {
+    if (used + bytes > capacity) {
+      flush(run);
+    }
+  }
+
+  private void sum() {
+    if (used > summed) {
+      crc.update(MemoryUtil.directBuffer(staging.memoryAddress() + summed, used - summed));
+      summed = used;
+    }
+  }
+
+  /** Writes what is still in memory. */
+  void flush(SortedRun run) throws SpillException {
+    sum();
+    if (used > 0) {
+      run.write(MemoryUtil.directBuffer(staging.memoryAddress(), used), flushedTo);
+      flushedTo += used;
+    }
+    used = 0;
+    summed = 0;
+  }
+
+  /** Closing twice is not allowed. Drops what is not flushed. */
+  @Override
+  public void close() {
+    try (zstd) {
+      staging.close();
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.firn.sort;
+
+import org.apache.arrow.memory.util.MemoryUtil;
+
+/**
+ * Stands on one row of a sorted sequence: rows of a block, or ids of rows in chunks. Not
+ * thread-safe.
+ */
+final class RowCursor {
+  private final RowSources sources;
+
+  /* Ids, or 0 for the rows of one block from the first to the last. */
+  private final long ids;
+  private int next;
+  private int end;
+
+  /** The row that it stands on. */
+  int source;
+
+  int row;
+
+  /** The first eight bytes of the row's key, as a number in unsigned order. */
+  long prefix;
+
+  long key;
+  long keyBytes;
+
+  /** Stands behind the last row. */
+  boolean done;
+
+  private RowCursor(RowSources sources, long ids, int from, int to) {
+    this.sources = sources;
+    this.ids = ids;
+    this.next = from;
+    this.end = to;
+    advance();
+  }
+
+  /**
+   * Goes through ids.
+   *
+   * @param ids the address of the id numbered 0
+   */
+  static RowCursor ofIds(RowSources sources, long ids, int from, int to) {
+    return new RowCursor(sources, ids, from, to);
+  }
+
+  /** Goes through the rows of blocks; stands nowhere before the first of them. */
+  static RowCursor ofBlocks(RowSources sources) {
+    return new RowCursor(sources, 0, 0, 0);
+  }
+
+  /** Goes on with the first row of a block. */
+  void load(int blockSource, int rows) {
+    source = blockSource;
+    next = 0;
+    end = rows;
+    advance();
+  }
+
+  /** Goes to the next row. */
+  void advance() {
+    if (next == end) {
+      done = true;
+      return;
+    }
+    done = false;
+    if (ids == 0) {
+      row = next++;
+    } else {
+      int id = MemoryUtil.getInt(ids + ((long) next++ << 2));
+      source = id >>> 16;
+      row = id & 0xFFFF;
+    }
+    key = sources.key(source, row);
+    keyBytes = sources.keyBytes(source, row);
+    prefix = Memory.bigEndian(key, keyBytes);
+  }
+
+  /** How many rows come behind this one, as far as is loaded. */
+  int following() {
+    return end - next;
+  }
+
+  /** Compares the keys of the rows that two cursors stand on. */
+  static int compareKeys(RowCursor left, RowCursor right) {
+    int order = Long.compareUnsigned(left.prefix, right.prefix);
+    // No key is the beginning of another: short ones with the same prefix are equal.
+    return order != 0 || left.keyBytes <= 8 || right.keyBytes <= 8
+        ? order
+        : Memory.compare(left.key + 8, left.keyBytes - 8, right.key + 8, right.keyBytes - 8);
+  }
+}
