@@ -104,8 +104,7 @@ final class BlockWriter implements AutoCloseable {
     long bytes = buffers.blockBytes();
     bytesBefore += bytes;
     bytesAfter += stored;
-    run.add(
-        new SortedRun.Block(offset, stored, bytes, rows, (int) crc.getValue()), key, keyBytes);
+    run.add(new SortedRun.Block(offset, stored, bytes, rows, (int) crc.getValue()), key, keyBytes);
   }
 
   private void write(SortedRun run, int buffer, long address, long bytes) throws SpillException {

@@ -94,7 +94,8 @@ final class ExternalSort implements AutoCloseable {
     return BYTES_MIN + 3L * fields * 8 * BUFFER_BYTES + 12 * rowBytesMax;
   }
 
-  static SortMemoryException tooLittle(long needed, long memoryBytesMax, @Nullable Throwable cause) {
+  static SortMemoryException tooLittle(
+      long needed, long memoryBytesMax, @Nullable Throwable cause) {
     long named = Math.max(needed, memoryBytesMax + 1);
     String message =
         "Cannot sort with "

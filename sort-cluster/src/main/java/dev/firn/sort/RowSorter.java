@@ -83,8 +83,7 @@ public final class RowSorter implements AutoCloseable {
     this.memoryBytesMax = memoryBytesMax;
     this.batchBytesMax = Math.min(BATCH_BYTES_MAX, memoryBytesMax / 32);
     this.memory = allocator.newChildAllocator("row-sorter", 0, memoryBytesMax);
-    this.buffer =
-        new RowBuffer(keys, Math.min(MERGED_BYTES_MAX, memoryBytesMax / 16), memory);
+    this.buffer = new RowBuffer(keys, Math.min(MERGED_BYTES_MAX, memoryBytesMax / 16), memory);
     this.external =
         spill == null
             ? null

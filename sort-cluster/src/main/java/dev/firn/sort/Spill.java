@@ -13,7 +13,9 @@ import java.util.Objects;
  */
 public record Spill(Path directory, int fanInMax) {
 
-  /** Runs that one merge reads with blocks large enough for a disk and few enough for the caches. */
+  /**
+   * Runs that one merge reads with blocks large enough for a disk and few enough for the caches.
+   */
   public static final int FAN_IN_MAX_DEFAULT = 256;
 
   public Spill {

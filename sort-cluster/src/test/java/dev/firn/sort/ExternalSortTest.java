@@ -84,8 +84,7 @@ class ExternalSortTest {
         for (int i = random.nextInt(3); i >= 0; i--) {
           int id = ++ids[0];
           fields.add(
-              Types.NestedField.of(
-                  id, random.nextBoolean(), "f" + id, anyType(ids, depth - 1)));
+              Types.NestedField.of(id, random.nextBoolean(), "f" + id, anyType(ids, depth - 1)));
         }
         return Types.StructType.of(fields);
       case 1:
@@ -354,8 +353,7 @@ class ExternalSortTest {
             Types.NestedField.required(2, "i", Types.LongType.get()),
             Types.NestedField.optional(3, "s", Types.StringType.get()));
     SortKeys keys = SortKeys.of(SMALL, SortOrder.unsorted());
-    try (RowSorter sorter =
-            RowSorter.spilling(SMALL, keys, allocator, 1 << 20, Spill.to(scratch));
+    try (RowSorter sorter = RowSorter.spilling(SMALL, keys, allocator, 1 << 20, Spill.to(scratch));
         VectorSchemaRoot batch =
             new PhysicalRows(random)
                 .batch(other, new RandomRows(random).rows(other, 3), allocator)) {
