@@ -20,6 +20,8 @@ class BenchmarksTest {
                     .include("dev.firn.bench.*")
                     .param("column", "TEXT_FEW")
                     .param("codec", "zstd")
+                    .param("keys", "HILBERT_RANK")
+                    .param("columns", "LONG_UNIQUE+TEXT_UNIQUE")
                     .mode(Mode.SingleShotTime)
                     .warmupIterations(0)
                     .measurementIterations(1)
@@ -28,6 +30,6 @@ class BenchmarksTest {
                     .verbosity(VerboseMode.SILENT)
                     .build())
             .run();
-    assertThat(results).hasSize(5);
+    assertThat(results).hasSize(6);
   }
 }

@@ -99,15 +99,22 @@ public final class KeyRanges {
       try (KeyBlock block = keys.encode(keys.prepare(batch, piece, n), allocator)) {
         long first = block.keysAddress();
         long offsets = block.offsetsAddress();
+        long[] addresses = new long[n];
+        int[] lengths = new int[n];
         int start = 0;
         for (int i = 0; i < n; i++) {
           int end =
               offsets == 0
                   ? start + keys.fixedBytes()
                   : MemoryUtil.getInt(offsets + ((i + 1L) << 2));
-          int place = cuts.search(first + start, end - start, 0);
-          ranges[from + i] = (place + 1) >>> 1; // a key that is a cut begins the range after it
+          addresses[i] = first + start;
+          lengths[i] = end - start;
           start = end;
+        }
+        int[] places = new int[n];
+        cuts.search(addresses, lengths, 0, n, places);
+        for (int i = 0; i < n; i++) {
+          ranges[from + i] = (places[i] + 1) >>> 1; // a key that is a cut begins the range after it
         }
       }
     }

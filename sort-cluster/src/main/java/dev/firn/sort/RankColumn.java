@@ -1,6 +1,5 @@
 package dev.firn.sort;
 
-import java.util.Arrays;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.TypeUtil;
@@ -94,17 +93,13 @@ abstract class RankColumn {
 
   /** Of values that a signed number stands for. */
   private static final class Numbers extends RankColumn {
-    private final long[] table; // a power of two, filled up with the greatest number
-    private final int[] ranks; // before and at each entry of the table
+    private final WordTable boundaries;
+    private final int[] ranks;
 
     Numbers(ColumnPath path, long[] boundaries, Quantiles quantiles) {
       super(path, quantiles.nullRank());
-      int count = boundaries.length;
-      int size = Math.max(1, Integer.highestOneBit(count) << 1);
-      this.table = Arrays.copyOf(boundaries, size);
-      Arrays.fill(table, count, size, Long.MAX_VALUE);
-      this.ranks = Arrays.copyOf(quantiles.ranks(), 2 * size);
-      Arrays.fill(ranks, 2 * count, 2 * size, quantiles.ranks()[2 * count]);
+      this.boundaries = new WordTable(boundaries);
+      this.ranks = quantiles.ranks();
     }
 
     @Override
@@ -117,21 +112,10 @@ abstract class RankColumn {
         long[] words,
         int[] places) {
       KeyColumn.readOrdered(path.type(), leaf, rows, from, n, words);
-      Arrays.fill(places, 0, n, 0);
-      // Step by step for all rows: searches of different rows do not wait for one another.
-      for (int half = table.length >>> 1; half > 0; half >>>= 1) {
-        narrow(table, half, words, places, n);
-      }
+      boundaries.places(words, n, places);
       for (int i = 0; i < n; i++) {
         int place = places[i];
-        words[i] = ranks[2 * place + (table[place] == words[i] ? 1 : 0)];
-      }
-    }
-
-    private static void narrow(long[] table, int half, long[] words, int[] places, int n) {
-      for (int i = 0; i < n; i++) {
-        int place = places[i];
-        places[i] = table[place + half - 1] < words[i] ? place + half : place;
+        words[i] = ranks[2 * place + (boundaries.isAt(place, words[i]) ? 1 : 0)];
       }
     }
   }
@@ -157,11 +141,17 @@ abstract class RankColumn {
         long[] values,
         int[] places) {
       ColumnSample.ValueBytes bytes = ColumnSample.ValueBytes.of(path.type(), leaf);
+      long[] addresses = new long[n];
+      int[] lengths = new int[n];
       for (int i = 0; i < n; i++) {
         if (nulls == null || !nulls[from + i]) {
-          int row = rows[from + i];
-          values[i] = ranks[boundaries.search(bytes.address(row), bytes.length(row), bytes.flip())];
+          addresses[i] = bytes.address(rows[from + i]);
+          lengths[i] = bytes.length(rows[from + i]);
         }
+      }
+      boundaries.search(addresses, lengths, bytes.flip(), n, places);
+      for (int i = 0; i < n; i++) {
+        values[i] = ranks[places[i]];
       }
     }
   }

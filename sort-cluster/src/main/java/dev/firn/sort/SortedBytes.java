@@ -14,10 +14,13 @@ final class SortedBytes {
   private static final VarHandle BIG_ENDIAN =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
+  private static final VarHandle LITTLE_ENDIAN =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
   private final byte[][] values;
   private final int prefixBytes;
   private final byte[] prefix;
-  private final long[] words; // the bytes of each value after the prefix, signs flipped
+  private final WordTable words; // the bytes of each value after the prefix, signs flipped
   private final int[] runEnds; // behind the last value that has the same word
 
   /**
@@ -30,18 +33,13 @@ final class SortedBytes {
     int differs = count == 0 ? 0 : Arrays.mismatch(first, values[count - 1]);
     this.prefixBytes = differs < 0 ? first.length : differs;
     this.prefix = Arrays.copyOf(first, prefixBytes);
-    this.words = new long[count];
     this.runEnds = new int[count];
-    for (int i = 0; i < count; i++) {
-      words[i] = word(values[i], prefixBytes) ^ Long.MIN_VALUE;
-    }
+    long[] after = new long[count];
     for (int i = count - 1; i >= 0; i--) {
-      runEnds[i] = i + 1 < count && words[i + 1] == words[i] ? runEnds[i + 1] : i + 1;
+      after[i] = word(values[i], prefixBytes) ^ Long.MIN_VALUE;
+      runEnds[i] = i + 1 < count && after[i + 1] == after[i] ? runEnds[i + 1] : i + 1;
     }
-  }
-
-  int size() {
-    return values.length;
+    this.words = new WordTable(after);
   }
 
   private static long word(byte[] bytes, int from) {
@@ -56,33 +54,42 @@ final class SortedBytes {
   }
 
   /**
-   * Twice the number of values before the bytes at an address, and 1 more if these are a value.
+   * Finds the places of many byte strings.
    *
-   * @param flip what is to be flipped in the first of the bytes
+   * @param addresses where each lies
+   * @param flip what is to be flipped in the first byte of each
+   * @param n how many there are
+   * @param places takes twice the number of values that come before it, and 1 more if it is a value
    */
-  int search(long address, int length, int flip) {
-    int beside = compareToPrefix(address, length, flip);
-    if (beside != 0) {
-      return beside < 0 ? 0 : 2 * values.length;
-    }
-    long word = VariableBytes.word(address + prefixBytes, length - prefixBytes) ^ Long.MIN_VALUE;
-    if (prefixBytes == 0 && length > 0) {
-      word ^= (long) flip << 56;
-    }
-    int low = 0;
-    int high = words.length;
-    while (low < high) {
-      int middle = (low + high) >>> 1;
-      if (words[middle] < word) {
-        low = middle + 1;
-      } else {
-        high = middle;
+  void search(long[] addresses, int[] lengths, int flip, int n, int[] places) {
+    long[] sought = new long[n];
+    int[] beside = new int[n];
+    for (int i = 0; i < n; i++) {
+      long address = addresses[i];
+      int length = lengths[i];
+      beside[i] = compareToPrefix(address, length, flip);
+      if (beside[i] == 0) {
+        long word = VariableBytes.word(address + prefixBytes, length - prefixBytes);
+        long flipped = prefixBytes == 0 && length > 0 ? (long) flip << 56 : 0;
+        sought[i] = word ^ flipped ^ Long.MIN_VALUE;
       }
     }
-    if (low == words.length || words[low] != word) {
-      return 2 * low;
+    words.places(sought, n, places);
+    for (int i = 0; i < n; i++) {
+      if (beside[i] != 0) {
+        places[i] = beside[i] < 0 ? 0 : 2 * values.length;
+      } else if (words.isAt(places[i], sought[i])) {
+        places[i] = searchRun(places[i], addresses[i], lengths[i]);
+      } else {
+        places[i] *= 2;
+      }
     }
-    high = runEnds[low];
+  }
+
+  /** Searches the values of the same word from {@code first} on. */
+  private int searchRun(int first, long address, int length) {
+    int low = first;
+    int high = runEnds[first];
     while (low < high) {
       int middle = (low + high) >>> 1;
       int compared = compare(values[middle], address, length);
@@ -101,7 +108,14 @@ final class SortedBytes {
   /** Below 0 when the bytes come before all that begin with the prefix, 0 when they do so too. */
   private int compareToPrefix(long address, int length, int flip) {
     int common = Math.min(length, prefixBytes);
-    for (int at = 0; at < common; at++) {
+    int at = 0;
+    if (flip == 0) {
+      while (at + 8 <= common
+          && MemoryUtil.getLong(address + at) == (long) LITTLE_ENDIAN.get(prefix, at)) {
+        at += 8;
+      }
+    }
+    for (; at < common; at++) {
       int theirs = (MemoryUtil.getByte(address + at) ^ (at == 0 ? flip : 0)) & 0xFF;
       int ours = prefix[at] & 0xFF;
       if (theirs != ours) {
