@@ -166,7 +166,13 @@ public final class Compaction {
   private CompactionPlan plan(Table planned, Pin pin, boolean explain) {
     ExplainingPlanner planner =
         new ExplainingPlanner(
-            planned, settings.filter(), pin.snapshotId(), settings.options(), explain);
+            planned,
+            settings.filter(),
+            pin.snapshotId(),
+            settings.layout(),
+            pin.order() == null ? null : KeyRanges.of(pin.table(), pin.schema(), pin.order()),
+            settings.options(),
+            explain);
     List<RewriteFileGroup> groups;
     try {
       groups = planner.groups();

@@ -2,6 +2,7 @@ package dev.firn.engine;
 
 import java.math.BigInteger;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.apache.commons.text.similarity.LevenshteinDistance;
@@ -43,9 +44,25 @@ public enum CompactionOption {
       Kind.RATIO,
       "0.3",
       "A data file of which at least this share is deleted, by file-scoped deletes, is rewritten."),
+  STRATEGY(
+      "strategy",
+      List.of("size", "overlap"),
+      "size",
+      "How files are chosen: by their size and deletes, or because too many of them overlap on the"
+          + " sort key: size, overlap."),
+  MAX_OVERLAP_DEPTH(
+      "max-overlap-depth",
+      Kind.NUMBER,
+      "4",
+      "With strategy overlap: so many other files may cover one place of a file's key range."),
+  MAX_WRITE_AMPLIFICATION(
+      "max-write-amplification",
+      Kind.FACTOR,
+      "8",
+      "With strategy overlap: bytes rewritten for each byte that is not yet in order, at most."),
   REWRITE_JOB_ORDER(
       "rewrite-job-order",
-      Kind.TEXT,
+      List.of("none", "bytes-asc", "bytes-desc", "files-asc", "files-desc"),
       "none",
       "Order of the groups: none, bytes-asc, bytes-desc, files-asc, files-desc."),
   OUTPUT_SPEC_ID(
@@ -101,18 +118,36 @@ public enum CompactionOption {
     COUNT,
     NUMBER,
     RATIO,
+    FACTOR,
     FLAG,
     TEXT
   }
 
+  static final int MAX_OVERLAP_DEPTH_DEFAULT = 4;
+  static final double MAX_WRITE_AMPLIFICATION_DEFAULT = 8;
+
   private final String key;
   private final Kind kind;
+  private final List<String> texts;
   private final String defaultText;
   private final String meaning;
 
   CompactionOption(String key, Kind kind, String defaultText, String meaning) {
+    this(key, kind, List.of(), defaultText, meaning);
+  }
+
+  /**
+   * @param texts the values that the option may have
+   */
+  CompactionOption(String key, List<String> texts, String defaultText, String meaning) {
+    this(key, Kind.TEXT, texts, defaultText, meaning);
+  }
+
+  CompactionOption(
+      String key, Kind kind, List<String> texts, String defaultText, String meaning) {
     this.key = key;
     this.kind = kind;
+    this.texts = texts;
     this.defaultText = defaultText;
     this.meaning = meaning;
   }
@@ -160,13 +195,17 @@ public enum CompactionOption {
                   && Double.parseDouble(text) > 0
                   && Double.parseDouble(text) <= 1;
           case FLAG -> text.equalsIgnoreCase("true") || text.equalsIgnoreCase("false");
-          case TEXT -> !text.isEmpty();
+          case FACTOR ->
+              text.matches("\\d{0,9}(\\.\\d{1,9})?")
+                  && text.matches(".*\\d.*")
+                  && Double.parseDouble(text) > 1;
+          case TEXT -> texts.contains(text.toLowerCase(Locale.ROOT));
         };
     if (!good) {
       throw new IllegalArgumentException(
           "Option " + key + " must be " + form() + " but was '" + value + "'");
     }
-    return kind == Kind.FLAG ? text.toLowerCase(Locale.ROOT) : text;
+    return kind == Kind.FLAG || kind == Kind.TEXT ? text.toLowerCase(Locale.ROOT) : text;
   }
 
   private static boolean upTo(String text, long max) {
@@ -185,7 +224,8 @@ public enum CompactionOption {
       case NUMBER -> "a whole number, 0 or more";
       case RATIO -> "a number above 0, at most 1";
       case FLAG -> "true or false";
-      case TEXT -> "one of none, bytes-asc, bytes-desc, files-asc, files-desc";
+      case FACTOR -> "a number above 1";
+      case TEXT -> "one of " + String.join(", ", texts);
     };
   }
 
@@ -198,6 +238,11 @@ public enum CompactionOption {
             java.util.Comparator.comparingInt(
                 key -> distance.apply(key, unknown.toLowerCase(Locale.ROOT))))
         .orElseThrow();
+  }
+
+  /** Whether files are chosen by their overlap. */
+  static boolean isByOverlap(java.util.Map<String, String> options) {
+    return "overlap".equals(options.get(STRATEGY.key));
   }
 
   long bytes(java.util.Map<String, String> options, long defaultValue) {

@@ -9,6 +9,7 @@ import java.util.UUID;
 import org.apache.iceberg.SnapshotRef;
 import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.expressions.Expressions;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a compaction is to do: parsed and checked once, immutable.
@@ -56,6 +57,7 @@ public record CompactionSettings(
     }
     options.forEach(CompactionSettings::checkOption);
     checkTogether(options);
+    checkLayout(options, layout);
     // Refuses keys that commits set themselves.
     new CommitSettings(runId, 1, false, 0, true, snapshotProperties, Duration.ZERO, 1);
   }
@@ -93,11 +95,42 @@ public record CompactionSettings(
           CompactionOption.DELETE_FILE_THRESHOLD,
           CompactionOption.DELETE_RATIO_THRESHOLD);
     }
+    if (CompactionOption.isByOverlap(options)) {
+      if (CompactionOption.REWRITE_ALL.flag(options, false)) {
+        throw new IllegalArgumentException(
+            "Option "
+                + CompactionOption.REWRITE_ALL.key()
+                + " cannot apply: strategy overlap chooses files by their overlap");
+      }
+      refuseWith(
+          options,
+          "strategy overlap takes files that overlap, and takes all that hang together as a group",
+          CompactionOption.MIN_INPUT_FILES,
+          CompactionOption.DELETE_FILE_THRESHOLD,
+          CompactionOption.DELETE_RATIO_THRESHOLD,
+          CompactionOption.MAX_FILE_GROUP_SIZE_BYTES,
+          CompactionOption.MAX_FILE_GROUP_INPUT_FILES);
+    } else {
+      refuseWith(
+          options,
+          "strategy is not overlap",
+          CompactionOption.MAX_OVERLAP_DEPTH,
+          CompactionOption.MAX_WRITE_AMPLIFICATION);
+    }
     if (CompactionOption.KEEP_PARTITION_SPEC.flag(options, false)) {
       refuseWith(
           options,
           "keep-partition-spec gives outputs the spec of their inputs",
           CompactionOption.OUTPUT_SPEC_ID);
+    }
+  }
+
+  private static void checkLayout(Map<String, String> options, Layout layout) {
+    boolean sorted = layout instanceof Layout.TableOrder || layout instanceof Layout.Sorted;
+    if (CompactionOption.isByOverlap(options) && !sorted) {
+      throw new IllegalArgumentException(
+          "Strategy overlap cannot apply to a run that does not sort its rows: bounds of files tell"
+              + " of their overlap on a sort order only. Sort, or set strategy to size.");
     }
   }
 
@@ -161,7 +194,7 @@ public record CompactionSettings(
     private final Map<String, String> snapshotProperties = new LinkedHashMap<>();
     private Expression filter = Expressions.alwaysTrue();
     private String branch = SnapshotRef.MAIN_BRANCH;
-    private Layout layout = new Layout.BinPack();
+    private @Nullable Layout layout; // null: as the strategy has it
     private long memoryBytes = MemoryShares.defaultTotalBytes();
     private Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
     private int threads = Runtime.getRuntime().availableProcessors();
@@ -192,6 +225,7 @@ public record CompactionSettings(
       return this;
     }
 
+    /** Bin-pack if not called, or the table's sort order where the strategy needs one. */
     public Builder layout(Layout value) {
       layout = value;
       return this;
@@ -217,6 +251,13 @@ public record CompactionSettings(
       return this;
     }
 
+    private Layout layoutOrDefault() {
+      if (layout != null) {
+        return layout;
+      }
+      return CompactionOption.isByOverlap(options) ? new Layout.TableOrder() : new Layout.BinPack();
+    }
+
     /**
      * The settings.
      *
@@ -227,7 +268,7 @@ public record CompactionSettings(
           options,
           filter,
           branch,
-          layout,
+          layoutOrDefault(),
           snapshotProperties,
           memoryBytes,
           scratch,

@@ -2,7 +2,10 @@ package dev.firn.engine;
 
 import dev.firn.engine.FileDecision.Reason;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -17,8 +20,10 @@ import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.RewriteJobOrder;
+import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.TableScan;
 import org.apache.iceberg.actions.BinPackRewriteFilePlanner;
 import org.apache.iceberg.actions.ImmutableRewriteDataFiles;
 import org.apache.iceberg.actions.RewriteDataFiles;
@@ -51,12 +56,37 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private final long maxFileSize;
   private final int deleteFileThreshold;
   private final double deleteRatioThreshold;
+  private final Layout layout;
+  private final @Nullable KeyRanges ranges;
+  private final boolean byOverlap;
+  private final int overlapDepthMax;
+  private final double writeAmplificationMax;
+  private final long groupBytesMax;
+  private final long groupFilesMax;
 
   private final List<FileScanTask> seen = new ArrayList<>();
   private final Set<String> inKeptGroups = new HashSet<>();
 
   /** Why files are left whose spec no file may be written with, by location. */
   private final Map<String, String> unwritable = new HashMap<>();
+
+  /** What was found of the overlaps of each file, by location; empty unless chosen by them. */
+  private final Map<String, Overlap> overlaps = new HashMap<>();
+
+  /**
+   * What files a file overlaps with.
+   *
+   * @param depth the most others that cover one place of its range
+   * @param tooDeep whether that is more than the limit
+   */
+  private record Overlap(int depth, boolean tooDeep) {}
+
+  /**
+   * Files that overlap too much and hang together.
+   *
+   * @param depth the greatest of theirs
+   */
+  private record OverlapSet(Part part, List<FileScanTask> tasks, int depth) {}
 
   /**
    * Files that can be rewritten together.
@@ -66,10 +96,16 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
    */
   private record Part(int specId, @Nullable StructLikeWrapper partition) {}
 
+  /**
+   * @param ranges key ranges of files on the order that rows are sorted by, null if by none
+   * @throws IllegalArgumentException if an option is not right for the table
+   */
   ExplainingPlanner(
       Table table,
       Expression filter,
       long snapshotId,
+      Layout layout,
+      @Nullable KeyRanges ranges,
       Map<String, String> options,
       boolean explain) {
     super(table, filter, snapshotId, true);
@@ -92,6 +128,32 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
     this.deleteRatioThreshold =
         PropertyUtil.propertyAsDouble(
             options, DELETE_RATIO_THRESHOLD, DELETE_RATIO_THRESHOLD_DEFAULT);
+    this.layout = layout;
+    this.ranges = ranges;
+    this.byOverlap = CompactionOption.isByOverlap(options);
+    this.overlapDepthMax =
+        CompactionOption.MAX_OVERLAP_DEPTH.count(
+            options, CompactionOption.MAX_OVERLAP_DEPTH_DEFAULT);
+    this.writeAmplificationMax =
+        PropertyUtil.propertyAsDouble(
+            options,
+            CompactionOption.MAX_WRITE_AMPLIFICATION.key(),
+            CompactionOption.MAX_WRITE_AMPLIFICATION_DEFAULT);
+    this.groupBytesMax =
+        CompactionOption.MAX_FILE_GROUP_SIZE_BYTES.bytes(
+            options, MAX_FILE_GROUP_SIZE_BYTES_DEFAULT);
+    this.groupFilesMax =
+        CompactionOption.MAX_FILE_GROUP_INPUT_FILES.count(options, Integer.MAX_VALUE);
+    if (byOverlap && (ranges == null || !ranges.tellOverlaps())) {
+      throw new IllegalArgumentException(
+          "Cannot choose files of "
+              + table.name()
+              + " by their overlap: "
+              + (ranges == null ? "rows are not sorted" : ranges.whyUntold())
+              + ". Set "
+              + CompactionOption.STRATEGY.key()
+              + " to size, or sort by another order.");
+    }
     init(options);
   }
 
@@ -126,6 +188,12 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
    * @throws IOException if the scan cannot be closed
    */
   List<RewriteFileGroup> groups() throws IOException {
+    List<RewriteFileGroup> groups = byOverlap ? groupsByOverlap() : groupsBySize();
+    groups.sort(RewriteFileGroup.comparator(jobOrder));
+    return groups;
+  }
+
+  private List<RewriteFileGroup> groupsBySize() throws IOException {
     List<RewriteFileGroup> groups = new ArrayList<>();
     int filesLeft = filesMax;
     for (Map.Entry<Part, List<FileScanTask>> part : parts().entrySet()) {
@@ -138,21 +206,69 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
         }
       }
     }
-    groups.sort(RewriteFileGroup.comparator(jobOrder));
     return groups;
+  }
+
+  /** A group for each set of files that overlap too much: each is taken whole, or not at all. */
+  private List<RewriteFileGroup> groupsByOverlap() throws IOException {
+    List<OverlapSet> sets = new ArrayList<>();
+    for (Map.Entry<Part, List<FileScanTask>> part : parts().entrySet()) {
+      sets.addAll(overlapSets(part.getKey(), part.getValue()));
+    }
+    if (filesMax < Integer.MAX_VALUE) {
+      sets.sort(Comparator.comparingInt(OverlapSet::depth).reversed());
+    }
+    List<RewriteFileGroup> groups = new ArrayList<>();
+    Map<Part, Integer> groupsOfPart = new HashMap<>();
+    int filesLeft = filesMax;
+    for (OverlapSet set : sets) {
+      if (set.tasks.size() <= filesLeft) {
+        filesLeft -= set.tasks.size();
+        int indexInPart = groupsOfPart.merge(set.part, 1, Integer::sum);
+        groups.add(group(set.part, groups.size() + 1, indexInPart, set.tasks, set.tasks));
+      }
+    }
+    return groups;
+  }
+
+  private List<OverlapSet> overlapSets(Part part, List<FileScanTask> tasks) {
+    if (explain) {
+      seen.addAll(tasks);
+    }
+    if (part.partition() == null) {
+      return List.of(); // their rows go to partitions whose files are not among them
+    }
+    KeyRanges keys = Objects.requireNonNull(ranges);
+    OverlapSelection selection =
+        OverlapSelection.of(
+            tasks.stream().map(task -> keys.of(task.file())).toList(),
+            tasks.stream().mapToLong(FileScanTask::length).toArray(),
+            overlapDepthMax,
+            writeAmplificationMax);
+    int[] depths = selection.depths();
+    List<OverlapSet> sets = new ArrayList<>();
+    for (int[] set : selection.sets()) {
+      sets.add(
+          new OverlapSet(
+              part,
+              Arrays.stream(set).mapToObj(tasks::get).toList(),
+              Arrays.stream(set).map(file -> depths[file]).max().orElse(0)));
+    }
+    if (explain) {
+      sets.forEach(set -> set.tasks.forEach(task -> inKeptGroups.add(task.file().location())));
+      for (int file = 0; file < depths.length; file++) {
+        overlaps.put(
+            tasks.get(file).file().location(),
+            new Overlap(depths[file], selection.coversTooDeep(file)));
+      }
+    }
+    return sets;
   }
 
   /** The files that may be rewritten, those first that were met first. */
   private Map<Part, List<FileScanTask>> parts() throws IOException {
     Map<Part, List<FileScanTask>> parts = new LinkedHashMap<>();
-    try (CloseableIterable<FileScanTask> tasks =
-        table()
-            .newScan()
-            .useSnapshot(snapshotId)
-            .filter(filter)
-            .caseSensitive(true)
-            .ignoreResiduals() // H6
-            .planFiles()) {
+    try (CloseableIterable<FileScanTask> tasks = scan().planFiles()) {
       for (FileScanTask task : tasks) {
         PartitionSpec spec = spec(task.file().specId());
         if (keepSpecs && !PartitionSpecs.isWritable(spec)) {
@@ -163,6 +279,29 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
       }
     }
     return parts;
+  }
+
+  private TableScan scan() {
+    TableScan scan =
+        table()
+            .newScan()
+            .useSnapshot(snapshotId)
+            .filter(filter)
+            .caseSensitive(true)
+            .ignoreResiduals(); // H6
+    if (ranges == null) {
+      return scan;
+    }
+    // The scan's schema is the snapshot's. A column that it lacks is in no file.
+    Schema schema = scan.schema();
+    List<String> columns = new ArrayList<>();
+    for (int id : ranges.fieldIds()) {
+      String name = schema.findColumnName(id);
+      if (name != null) {
+        columns.add(name);
+      }
+    }
+    return columns.isEmpty() ? scan : scan.includeColumnStats(columns);
   }
 
   private void keep(FileScanTask task, PartitionSpec spec) {
@@ -216,11 +355,24 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
     }
     // Lazy, and not to be walked twice.
     List<List<FileScanTask>> groups = new ArrayList<>();
-    super.planFileGroups(tasks).forEach(groups::add);
+    (layout instanceof Layout.BinPack ? super.planFileGroups(tasks) : sortedGroups(tasks))
+        .forEach(groups::add);
     if (explain) {
       groups.forEach(group -> group.forEach(task -> inKeptGroups.add(task.file().location())));
     }
     return groups;
+  }
+
+  /** As Iceberg's groups, but cut so that outputs of one do not overlap with those of another. */
+  private Iterable<List<FileScanTask>> sortedGroups(Iterable<FileScanTask> tasks) {
+    Iterable<FileScanTask> wanted = rewriteAll ? tasks : filterFiles(tasks);
+    List<List<FileScanTask>> groups = new ArrayList<>();
+    if (ranges != null) {
+      groups.addAll(SortGroups.of(wanted, ranges, groupBytesMax, groupFilesMax));
+    } else if (wanted.iterator().hasNext()) {
+      groups.add(StreamSupport.stream(wanted.spliterator(), false).toList());
+    }
+    return rewriteAll ? groups : filterFileGroups(groups);
   }
 
   /**
@@ -256,6 +408,50 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
     if (kept != null) {
       return decision(task, null, Reason.UNWRITABLE_SPEC, kept);
     }
+    return byOverlap ? overlapDecision(task, group) : sizeDecision(task, group);
+  }
+
+  private FileDecision overlapDecision(FileScanTask task, @Nullable Integer group) {
+    Overlap overlap = overlaps.get(task.file().location());
+    if (overlap == null) {
+      return decision(
+          task,
+          null,
+          Reason.OTHER_SPEC,
+          "its rows go to partitions of spec "
+              + outputSpecId()
+              + ": overlap is looked at within a partition. Set strategy to size, or"
+              + " keep-partition-spec");
+    }
+    String detail =
+        String.format(
+            Locale.ROOT,
+            "%d other %s a part of its key range, limit %d",
+            overlap.depth,
+            overlap.depth == 1 ? "file covers" : "files cover",
+            overlapDepthMax);
+    if (group != null) {
+      return decision(task, group, Reason.OVERLAP, detail);
+    }
+    if (!overlap.tooDeep) {
+      return decision(task, null, Reason.IN_ORDER, detail);
+    }
+    return inKeptGroups.contains(task.file().location())
+        ? decision(
+            task, null, Reason.FILES_CAP, "max-files-to-rewrite is reached; it would be: " + detail)
+        : decision(
+            task,
+            null,
+            Reason.WRITE_BUDGET,
+            String.format(
+                Locale.ROOT,
+                "%s; over the write budget: with what it overlaps, more than %s bytes for each new"
+                    + " one",
+                detail,
+                BigDecimal.valueOf(writeAmplificationMax).stripTrailingZeros().toPlainString()));
+  }
+
+  private FileDecision sizeDecision(FileScanTask task, @Nullable Integer group) {
     long bytes = task.length();
     Reason wanted = Reason.RIGHT_SIZE;
     String detail =

@@ -39,9 +39,13 @@ public record FileDecision(
     LARGE,
     DELETE_FILES,
     DELETE_RATIO,
+    OVERLAP,
     RIGHT_SIZE,
+    IN_ORDER,
     GROUP_TOO_SMALL,
     FILES_CAP,
+    WRITE_BUDGET,
+    OTHER_SPEC,
     UNWRITABLE_SPEC,
     FILTERED;
 

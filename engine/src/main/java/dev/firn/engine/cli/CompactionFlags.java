@@ -22,6 +22,9 @@ final class CompactionFlags {
           CompactionOption.MIN_INPUT_FILES,
           CompactionOption.DELETE_FILE_THRESHOLD,
           CompactionOption.DELETE_RATIO_THRESHOLD,
+          CompactionOption.STRATEGY,
+          CompactionOption.MAX_OVERLAP_DEPTH,
+          CompactionOption.MAX_WRITE_AMPLIFICATION,
           CompactionOption.MAX_FILES_TO_REWRITE,
           CompactionOption.REWRITE_ALL);
 
@@ -66,8 +69,9 @@ final class CompactionFlags {
       case BYTES -> "SIZE";
       case COUNT, NUMBER -> "N";
       case RATIO -> "SHARE";
+      case FACTOR -> "FACTOR";
       case FLAG -> "true|false";
-      case TEXT -> "ORDER";
+      case TEXT -> option == CompactionOption.STRATEGY ? "STRATEGY" : "ORDER";
     };
   }
 

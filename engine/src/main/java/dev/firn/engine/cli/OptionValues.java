@@ -14,6 +14,17 @@ final class OptionValues {
   private static final List<String> KEYS =
       Arrays.stream(CompactionOption.values()).map(CompactionOption::key).toList();
 
+  private static final List<CompactionOption> OF_SIZE =
+      List.of(
+          CompactionOption.REWRITE_ALL,
+          CompactionOption.MIN_INPUT_FILES,
+          CompactionOption.DELETE_FILE_THRESHOLD,
+          CompactionOption.DELETE_RATIO_THRESHOLD,
+          CompactionOption.MAX_FILE_GROUP_SIZE_BYTES,
+          CompactionOption.MAX_FILE_GROUP_INPUT_FILES);
+  private static final List<CompactionOption> OF_OVERLAP =
+      List.of(CompactionOption.MAX_OVERLAP_DEPTH, CompactionOption.MAX_WRITE_AMPLIFICATION);
+
   private OptionValues() {}
 
   /** Refuses a name that is neither an option nor one of Spark's that the settings explain. */
@@ -34,6 +45,16 @@ final class OptionValues {
       values.remove(CompactionOption.MIN_INPUT_FILES.key());
       values.remove(CompactionOption.DELETE_FILE_THRESHOLD.key());
       values.remove(CompactionOption.DELETE_RATIO_THRESHOLD.key());
+    }
+    String strategy = CompactionOption.STRATEGY.key();
+    boolean strategyGiven = line.containsKey(strategy);
+    if (isTrue(line, CompactionOption.REWRITE_ALL) && !strategyGiven) {
+      values.remove(strategy);
+    }
+    if (!"overlap".equalsIgnoreCase(line.getOrDefault(strategy, values.get(strategy)))) {
+      OF_OVERLAP.forEach(option -> values.remove(option.key()));
+    } else if (strategyGiven) {
+      OF_SIZE.forEach(option -> values.remove(option.key()));
     }
     if (line.containsKey(CompactionOption.PARTIAL_PROGRESS_ENABLED.key())
         && !isTrue(line, CompactionOption.PARTIAL_PROGRESS_ENABLED)) {
