@@ -264,6 +264,13 @@ class RefusalTest {
     "delete-ratio-threshold, 1.5, at most 1",
     "partial-progress.max-commits, 3, partial-progress.enabled is not true",
     "min-input-files, 2, rewrite-all",
+    "rewrite-job-order, sideways, 'none, bytes-asc'",
+    "strategy, overlap, rewrite-all cannot apply",
+    "strategy, zorder, 'size, overlap'",
+    "max-overlap-depth, 3, strategy is not overlap",
+    "max-overlap-depth, -1, 0 or more",
+    "max-write-amplification, 3, strategy is not overlap",
+    "max-write-amplification, 1, above 1",
     "allow-format-change, orc, true or false",
     "rewrite-all, yes, true or false",
     "use-starting-sequence-number, 1, true or false"
@@ -277,8 +284,7 @@ class RefusalTest {
   @ParameterizedTest
   @CsvSource({
     "min-file-size-bytes, 2000, target-file-size-bytes, 1000",
-    "max-file-size-bytes, 500, target-file-size-bytes, 1000",
-    "rewrite-job-order, sideways, max-file-group-size-bytes, 1000"
+    "max-file-size-bytes, 500, target-file-size-bytes, 1000"
   })
   void optionsThatDoNotFitTogether(String key, String value, String with, String other)
       throws IOException {

@@ -95,6 +95,8 @@ class FirnTest {
         "compact db.orders --catalog=warehouse   | not configured; there is 'local'",
         "compact db.orders --config=none.yaml    | none.yaml: no such file",
         "plan db.orders --where=idd=3            | did you mean 'id'?",
+        "compact db.orders --strategy=zorder     | must be one of size, overlap",
+        "plan db.orders --strategy=overlap --rewrite-all | cannot apply: strategy overlap",
       })
   void usageErrorsEndWithTwoAndSayWhy(String line, String message) {
     String[] args = line == null || line.isBlank() ? new String[0] : line.trim().split(" +");
@@ -106,7 +108,7 @@ class FirnTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--zorder id,name", "--z-order id,name", "--strategy zorder"})
+  @ValueSource(strings = {"--zorder id,name", "--z-order id,name"})
   void o12ZOrderIsAUsageError(String flag) {
     String[] line = ("compact db.orders " + flag).split(" ");
     assertThat(terminal.run(line)).isEqualTo(2);
