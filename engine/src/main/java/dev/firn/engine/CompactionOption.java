@@ -143,8 +143,7 @@ public enum CompactionOption {
     this(key, Kind.TEXT, texts, defaultText, meaning);
   }
 
-  CompactionOption(
-      String key, Kind kind, List<String> texts, String defaultText, String meaning) {
+  CompactionOption(String key, Kind kind, List<String> texts, String defaultText, String meaning) {
     this.key = key;
     this.kind = kind;
     this.texts = texts;

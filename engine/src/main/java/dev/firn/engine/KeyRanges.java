@@ -144,9 +144,7 @@ final class KeyRanges {
       SortField field,
       Type source) {
     boolean belowOptional = false;
-    for (Integer above = parents.get(field.sourceId());
-        above != null;
-        above = parents.get(above)) {
+    for (Integer above = parents.get(field.sourceId()); above != null; above = parents.get(above)) {
       belowOptional |= schema.findField(above).isOptional();
     }
     Transform<Object, Object> transform = (Transform<Object, Object>) field.transform();
@@ -339,8 +337,7 @@ final class KeyRanges {
   }
 
   /** Null if there is none, or none that is of today's type or was promoted to it. */
-  private static @Nullable Object bound(
-      Column column, @Nullable Map<Integer, ByteBuffer> bounds) {
+  private static @Nullable Object bound(Column column, @Nullable Map<Integer, ByteBuffer> bounds) {
     ByteBuffer bytes = get(bounds, column.fieldId);
     if (bytes == null) {
       return null;

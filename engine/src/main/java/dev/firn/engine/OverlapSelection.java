@@ -34,9 +34,9 @@ import java.util.List;
  *       its last key is inside of at least one of its files. Its outputs hold the same keys, in
  *       order, and do not overlap: of them at most one covers the place.
  *   <li>What no budget cuts is done at once. If all files at a too deep gap are chosen in one set,
- *       one is there afterwards; if the base was left out {@code r} times, at most {@code r + 1}:
- *       a base has at most one file there. While {@code r <= depthMax} the gap is no longer too
- *       deep, and no other became so by 1. If this is so for all gaps, the next run plans nothing.
+ *       one is there afterwards; if the base was left out {@code r} times, at most {@code r + 1}: a
+ *       base has at most one file there. While {@code r <= depthMax} the gap is no longer too deep,
+ *       and no other became so by 1. If this is so for all gaps, the next run plans nothing.
  *   <li>What the budget leaves is little. When a set of {@code b} bytes is over the budget, less
  *       than {@code b / amplificationMax} bytes remain for the next step. So {@code r} is less than
  *       the logarithm, to that base, of the set's bytes by those of its smallest file, and {@code

@@ -30,9 +30,7 @@ final class SortGroups {
     files.sort(
         (left, right) -> {
           int first = Arrays.compareUnsigned(left.range.first(), right.range.first());
-          return first != 0
-              ? first
-              : Arrays.compareUnsigned(left.range.last(), right.range.last());
+          return first != 0 ? first : Arrays.compareUnsigned(left.range.last(), right.range.last());
         });
     List<List<FileScanTask>> groups = new ArrayList<>();
     List<FileScanTask> group = new ArrayList<>();

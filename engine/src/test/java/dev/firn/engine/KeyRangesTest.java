@@ -68,8 +68,7 @@ class KeyRangesTest {
                   required(15, "t", Types.StringType.get()))));
 
   private static final List<String> COLUMNS =
-      List.of(
-          "i", "l", "f", "d", "dec", "s", "b", "u", "day", "ts", "flag", "x", "in.n", "in.t");
+      List.of("i", "l", "f", "d", "dec", "s", "b", "u", "day", "ts", "flag", "x", "in.n", "in.t");
 
   private static final int ROUNDS = Integer.getInteger("firn.test.rounds", 12);
 
@@ -97,7 +96,9 @@ class KeyRangesTest {
         9,
         orNull(
             random,
-            LocalDateTime.of(1969, 12, 31, 22, 0).plusMinutes(random.nextInt(300)).plusNanos(1000)));
+            LocalDateTime.of(1969, 12, 31, 22, 0)
+                .plusMinutes(random.nextInt(300))
+                .plusNanos(1000)));
     row.set(10, orNull(random, random.nextBoolean()));
     row.set(11, new byte[] {(byte) random.nextInt(3), (byte) -random.nextInt(3)});
     if (random.nextInt(4) > 0) {
@@ -110,7 +111,8 @@ class KeyRangesTest {
   }
 
   private static String text(Random random) {
-    String start = pick(random, "", "a", "abc", "same beginning, ", "\uD83D\uDE00", "\uFFFD", "\uD7FF");
+    String start =
+        pick(random, "", "a", "abc", "same beginning, ", "\uD83D\uDE00", "\uFFFD", "\uD7FF");
     return start + pick(random, "", "a", "b", "\0", "\uDBFF\uDFFF", "longer than three", "zz");
   }
 
@@ -223,8 +225,7 @@ class KeyRangesTest {
         KeyRange a = ranges.of(alone(left));
         KeyRange b = ranges.of(alone(right));
         String what = order + ": " + left + ", " + right + "; rerun with -Dfirn.test.seed=" + seed;
-        boolean exact =
-            Arrays.equals(a.first(), a.last()) && Arrays.equals(b.first(), b.last());
+        boolean exact = Arrays.equals(a.first(), a.last()) && Arrays.equals(b.first(), b.last());
         if (exact) { // all but zeros of floats
           assertThat(Integer.signum(Arrays.compareUnsigned(a.first(), b.first())))
               .as(what)
@@ -321,7 +322,8 @@ class KeyRangesTest {
 
   private static List<Record> rows(Random random, int count) {
     // Few different rows, so that columns are constant at times.
-    List<Record> some = IntStream.range(0, 1 + random.nextInt(6)).mapToObj(i -> row(random)).toList();
+    List<Record> some =
+        IntStream.range(0, 1 + random.nextInt(6)).mapToObj(i -> row(random)).toList();
     return IntStream.range(0, count)
         .mapToObj(i -> pick(random, some.toArray(Record[]::new)))
         .toList();

@@ -33,8 +33,7 @@ class OverlapSelectionTest {
     }
 
     int covers(int gap) {
-      return (int)
-          ranges.stream().filter(range -> range[0] <= gap && gap < range[1]).count();
+      return (int) ranges.stream().filter(range -> range[0] <= gap && gap < range[1]).count();
     }
 
     int[] covers() {
