@@ -365,7 +365,7 @@ class KeyRangesTest {
   }
 
   @Test
-  void s4BoundsFromBeforeAPromotionCount() {
+  void s6BoundsFromBeforeAPromotionCount() {
     Table table =
         TableBuilder.at(directory.resolve("promoted"))
             .schema(
