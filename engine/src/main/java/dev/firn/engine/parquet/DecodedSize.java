@@ -25,7 +25,7 @@ final class DecodedSize {
     long bytes = 0;
     for (ViewSchema.Leaf leaf : view.leaves) {
       ColumnChunk chunk = group.getColumns().get(leaf.chunk());
-      bytes += of(chunk.getMeta_data(), leaf.type(), leaf.fixedLength());
+      bytes += of(chunk.getMeta_data(), leaf.type(), leaf.width());
     }
     return bytes;
   }

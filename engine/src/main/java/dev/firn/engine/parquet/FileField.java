@@ -72,8 +72,8 @@ final class FileField {
   /** Whether a view must hold it. */
   boolean wanted;
 
-  /** Which of the wanted children of its parent it is, in file order. */
-  int viewIndex = -1;
+  /** Its name among the decoded children of its parent; null if it is not wanted. */
+  private @Nullable String viewName;
 
   /** Whether the columns of this root have their ids by position, and what is below them none. */
   boolean numbered;
@@ -92,6 +92,17 @@ final class FileField {
     this.path = path;
     this.leaf = leaf;
     this.id = element.isSetField_id() ? element.getField_id() : null;
+  }
+
+  void nameInView(String name) {
+    viewName = name;
+  }
+
+  String viewName() {
+    if (viewName == null) {
+      throw new IllegalStateException("Field " + path + " is in no view");
+    }
+    return viewName;
   }
 
   boolean required() {

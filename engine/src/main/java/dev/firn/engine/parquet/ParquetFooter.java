@@ -2,6 +2,7 @@ package dev.firn.engine.parquet;
 
 import dev.firn.io.RangeReader;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -94,6 +95,18 @@ record ParquetFooter(
           "Cannot read " + location + ": its footer cannot be parsed. Nothing was changed.",
           malformed);
     }
+  }
+
+  /** The end of a file: its footer, and what follows that. */
+  static ByteBuffer trailer(FileMetaData metadata) throws IOException {
+    ByteArrayOutputStream footer = new ByteArrayOutputStream();
+    Util.writeFileMetaData(metadata, footer);
+    return ByteBuffer.allocate(footer.size() + TRAILER_BYTES)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .put(footer.toByteArray())
+        .putInt(footer.size())
+        .put(MAGIC)
+        .flip();
   }
 
   static CorruptFileException corrupt(String location, String reason) {

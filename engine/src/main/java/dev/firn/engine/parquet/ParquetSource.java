@@ -1,10 +1,8 @@
 package dev.firn.engine.parquet;
 
 import dev.firn.io.RangeReader;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +13,6 @@ import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.FileMetaData;
-import org.apache.parquet.format.Util;
 
 /**
  * A Parquet file. The wanted column chunks of a row group are fetched into a view, a Parquet file
@@ -29,6 +26,7 @@ final class ParquetSource extends SourceFile {
   private final RangeReader ranges;
   private final Path scratch;
   private final int batchRows;
+  private final long decodeBytesMax;
   private final NativeMemory nativeMemory;
   private final List<RowGroup> rowGroups = new ArrayList<>();
   private final long rows;
@@ -42,6 +40,7 @@ final class ParquetSource extends SourceFile {
       RangeReader ranges,
       Path scratch,
       int batchRows,
+      long decodeBytesMax,
       NativeMemory nativeMemory) {
     this.footer = footer;
     this.view = view;
@@ -50,6 +49,7 @@ final class ParquetSource extends SourceFile {
     this.ranges = ranges;
     this.scratch = scratch;
     this.batchRows = batchRows;
+    this.decodeBytesMax = decodeBytesMax;
     this.nativeMemory = nativeMemory;
     footer.checkChunks(view);
     long position = 0;
@@ -89,7 +89,7 @@ final class ParquetSource extends SourceFile {
 
   @Override
   public boolean decodesWhole() {
-    return true;
+    return decodeBytesMax == Long.MAX_VALUE;
   }
 
   @Override
@@ -150,6 +150,9 @@ final class ParquetSource extends SourceFile {
       end += old.getTotal_compressed_size();
       uncompressed += old.getTotal_uncompressed_size();
     }
+    if (decodeBytesMax < Long.MAX_VALUE) {
+      end += addOffsetIndexes(group, chunks, columns, end);
+    }
     FileMetaData metadata =
         new FileMetaData(
             footer.metadata().getVersion(),
@@ -162,20 +165,61 @@ final class ParquetSource extends SourceFile {
       // Readers work around bugs of old writers by their name.
       metadata.setCreated_by(footer.metadata().getCreated_by());
     }
-    ByteArrayOutputStream footerBytes = new ByteArrayOutputStream();
-    Util.writeFileMetaData(metadata, footerBytes);
     try (FileChannel channel =
         FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.READ)) {
       writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0);
       fetch(chunks, channel);
-      ByteBuffer trailer =
-          ByteBuffer.allocate(footerBytes.size() + Integer.BYTES + ParquetFooter.MAGIC.length)
-              .order(ByteOrder.LITTLE_ENDIAN)
-              .put(footerBytes.toByteArray())
-              .putInt(footerBytes.size())
-              .put(ParquetFooter.MAGIC)
-              .flip();
-      writeFully(channel, trailer, end);
+      writeFully(channel, ParquetFooter.trailer(metadata), end);
+    }
+  }
+
+  /**
+   * Adds the offset indexes of leaves in lists, which say at which rows their pages begin, to what
+   * is fetched and to the footer of the view. Their own offsets stay those of the file.
+   *
+   * @return their bytes
+   */
+  private long addOffsetIndexes(
+      org.apache.parquet.format.RowGroup group,
+      List<RangeReader.Range> ranges,
+      List<ColumnChunk> columns,
+      long target) {
+    long end = target;
+    for (int i = 0; i < columns.size(); i++) {
+      ColumnChunk chunk = group.getColumns().get(view.leaves.get(i).chunk());
+      long start = chunk.getOffset_index_offset();
+      long length = chunk.getOffset_index_length();
+      boolean there =
+          view.leaves.get(i).lists() > 0
+              && chunk.isSetOffset_index_offset()
+              && chunk.isSetOffset_index_length()
+              && start >= ParquetFooter.MAGIC.length
+              && length > 0
+              && start <= footer.fileLength() - length;
+      if (there) {
+        columns.get(i).setOffset_index_offset(end).setOffset_index_length((int) length);
+        addRange(ranges, start, length, end);
+        end += length;
+      }
+    }
+    return end - target;
+  }
+
+  /**
+   * How a row group is decoded in parts.
+   *
+   * @param pages of its view
+   * @return empty if it is decoded whole
+   */
+  List<RowSlices.Segment> segments(RowGroup group, Path file, ViewPages pages) throws IOException {
+    if (decodeBytesMax == Long.MAX_VALUE) {
+      return List.of();
+    }
+    List<ColumnChunk> chunks = footer.metadata().getRow_groups().get(group.ordinal()).getColumns();
+    List<ColumnChunk> stored = new ArrayList<>();
+    view.leaves.forEach(leaf -> stored.add(chunks.get(leaf.chunk())));
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+      return RowSlices.plan(channel, pages, view.leaves, stored, decodeBytesMax);
     }
   }
 
@@ -207,12 +251,19 @@ final class ParquetSource extends SourceFile {
     }
   }
 
-  private static void writeFully(FileChannel channel, ByteBuffer bytes, long position)
-      throws IOException {
+  static void writeFully(FileChannel channel, ByteBuffer bytes, long position) throws IOException {
     long at = position;
     while (bytes.hasRemaining()) {
       at += channel.write(bytes, at);
     }
+  }
+
+  ViewSchema view() {
+    return view;
+  }
+
+  Path scratch() {
+    return scratch;
   }
 
   Projection projection() {

@@ -3,6 +3,8 @@ package dev.firn.engine.parquet;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.jspecify.annotations.Nullable;
 
@@ -32,10 +34,22 @@ final class ParquetView implements RowGroupView {
     if (read) {
       throw new IllegalStateException("A view is read once");
     }
-    if (file != null) {
-      PageChecksums.check(file, source.location(), group.ordinal());
+    if (file == null) {
+      read = true;
+      return new ViewBatches(source, group, List.of(), null, allocator);
     }
-    ViewBatches batches = new ViewBatches(source, group, file, allocator);
+    ViewPages pages =
+        PageChecksums.check(file, source.view().leaves, source.location(), group.ordinal());
+    List<RowSlices.Segment> segments = source.segments(group, file, pages);
+    List<DecodedRows> rows = new ArrayList<>();
+    if (segments.isEmpty()) {
+      rows.add(new DecodedRows(source, group, 0, group.rows(), () -> file));
+    }
+    for (RowSlices.Segment segment : segments) {
+      SegmentFile part = new SegmentFile(source, pages.metadata(), segment, file);
+      rows.add(new DecodedRows(source, group, segment.firstRow(), segment.rows(), part::write));
+    }
+    ViewBatches batches = new ViewBatches(source, group, rows, file, allocator);
     read = true;
     return batches;
   }

@@ -72,28 +72,20 @@ final class Projection {
   }
 
   /**
-   * Fills a batch with the rows {@code [start, start + length)} of the file's fields that are
-   * wanted.
+   * Fills a batch with the next {@code length} rows of the file's fields that are wanted.
    *
    * @param view null if no field is wanted
    * @param firstPosition the position in the file of the first of the rows
    * @throws CorruptFileException if a value does not fit
    */
-  void read(
-      @Nullable VectorSchemaRoot view,
-      int start,
-      int length,
-      long firstPosition,
-      VectorSchemaRoot batch) {
+  void read(Stored.@Nullable Rows view, int length, long firstPosition, VectorSchemaRoot batch) {
     for (int i = 0; i < columns.size(); i++) {
       Column column = columns.get(i);
       FieldVector target = batch.getVector(i);
-      FieldVector from =
-          column.source() == null || view == null
-              ? null
-              : view.getVector(column.source().viewIndex);
+      FileField source = column.source();
+      Stored from = source == null || view == null ? null : view.column(source);
       try {
-        column.reading().readAt(firstPosition, from, start, length, target);
+        column.reading().readAt(firstPosition, from, length, target);
       } catch (ArithmeticException unfit) {
         throw unfit(unfit, firstPosition, length);
       }

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * How the values of one field of a batch come from a field of a view, or from nothing. Stateless,
  * so that many batches can be read at once.
  *
- * <p>A source vector holds a whole row group; a batch takes the rows {@code [start, start +
- * length)} of it. What needs no cast shares the source's memory. Values that do not fit the type of
- * the table raise an {@link ArithmeticException}, which the caller gives the name of the file.
+ * <p>A source holds more rows than a batch, which takes {@code length} of them. What needs no cast
+ * shares the source's memory. Values that do not fit the type of the table raise an {@link
+ * ArithmeticException}, which the caller gives the name of the file.
  */
 abstract class Reading {
   /** The name of the field in the table, for messages. */
@@ -35,12 +35,11 @@ abstract class Reading {
   }
 
   /** Replaces what {@code target} holds. The source is null where the view has none. */
-  abstract void read(@Nullable FieldVector source, int start, int length, FieldVector target);
+  abstract void read(@Nullable Stored source, int length, FieldVector target);
 
   /** Like read, for the field of a batch whose first row is at {@code position} of its file. */
-  void readAt(
-      long position, @Nullable FieldVector source, int start, int length, FieldVector target) {
-    read(source, start, length, target);
+  void readAt(long position, @Nullable Stored source, int length, FieldVector target) {
+    read(source, length, target);
   }
 
   /** Whether {@link #refuseNulls} has anything to look at, here or below. */
@@ -63,13 +62,6 @@ abstract class Reading {
       throw new ArithmeticException(
           "the table requires column " + path + " but the file holds " + nulls + " nulls in it");
     }
-  }
-
-  static FieldVector present(@Nullable FieldVector source) {
-    if (source == null) {
-      throw new IllegalStateException("A view lacks a field that was asked for");
-    }
-    return source;
   }
 
   /** Loads {@code target} with the validity of the source's rows and the given further buffers. */
@@ -116,12 +108,14 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      FieldVector from = present(source);
+      Stored stored = Stored.present(source);
+      FieldVector from = stored.vector();
+      int start = stored.start();
       long first = (long) start * width;
       try (ArrowBuf data =
           SharedMemory.slice(
@@ -138,12 +132,14 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      FieldVector from = present(source);
+      Stored stored = Stored.present(source);
+      FieldVector from = stored.vector();
+      int start = stored.start();
       try (ArrowBuf data = Bits.slice(from.getDataBuffer(), start, length, target.getAllocator())) {
         load(from, start, length, target, data);
       }
@@ -157,12 +153,14 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      FieldVector from = present(source);
+      Stored stored = Stored.present(source);
+      FieldVector from = stored.vector();
+      int start = stored.start();
       ArrowBuf offsets = from.getOffsetBuffer();
       int first = offsets.getInt((long) start * Integer.BYTES);
       int bytes = offsets.getInt(((long) start + length) * Integer.BYTES) - first;
@@ -184,12 +182,14 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      FieldVector from = present(source);
+      Stored stored = Stored.present(source);
+      FieldVector from = stored.vector();
+      int start = stored.start();
       long first = (long) start * width;
       BufferAllocator allocator = target.getAllocator();
       try (ArrowBuf data =
@@ -224,12 +224,14 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      FieldVector from = present(source);
+      Stored stored = Stored.present(source);
+      FieldVector from = stored.vector();
+      int start = stored.start();
       try (ArrowBuf data = target.getAllocator().buffer((long) length * width)) {
         try {
           cast.run(from, start, length, data);
@@ -256,20 +258,19 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      StructVector from = (StructVector) present(source);
+      Stored stored = Stored.present(source);
       StructVector to = (StructVector) target;
-      load(from, start, length, to);
+      load(stored.vector(), stored.start(), length, to);
       for (int i = 0; i < children.length; i++) {
         FileField field = sources[i];
-        FieldVector child =
-            field == null ? null : (FieldVector) from.getChildByOrdinal(field.viewIndex);
+        Stored child = field == null ? null : stored.child(field);
         FieldVector toChild = (FieldVector) to.getChildByOrdinal(i);
-        children[i].read(child, start, length, toChild);
+        children[i].read(child, length, toChild);
       }
     }
 
@@ -302,12 +303,14 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (length == 0) {
         target.clear();
         return;
       }
-      ListVector from = (ListVector) present(source);
+      Stored stored = Stored.present(source);
+      FieldVector from = stored.vector();
+      int start = stored.start();
       ListVector to = (ListVector) target;
       ArrowBuf offsets = from.getOffsetBuffer();
       int first = offsets.getInt((long) start * Integer.BYTES);
@@ -315,7 +318,7 @@ abstract class Reading {
       try (ArrowBuf moved = movedOffsets(offsets, start, length, first, to.getAllocator())) {
         load(from, start, length, to, moved);
       }
-      element.read(from.getDataVector(), first, elements, to.getDataVector());
+      element.read(stored.elements(length, elements), elements, to.getDataVector());
     }
 
     @Override
@@ -363,23 +366,18 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector column, int start, int length, FieldVector target) {
-      List<StructVector> structs = new ArrayList<>();
-      FieldVector from = present(column);
-      structs.add((StructVector) from);
+    void read(@Nullable Stored column, int length, FieldVector target) {
+      Stored struct = Stored.present(column);
+      List<Stored> structs = new ArrayList<>(List.of(struct));
       for (FileField parent : parents.subList(1, parents.size())) {
-        from = (FieldVector) structs.get(structs.size() - 1).getChildByOrdinal(parent.viewIndex);
-        structs.add((StructVector) from);
+        struct = struct.child(parent);
+        structs.add(struct);
       }
-      FieldVector stored =
-          source == null
-              ? null
-              : (FieldVector) ((StructVector) from).getChildByOrdinal(source.viewIndex);
-      leaf.read(stored, start, length, target);
+      leaf.read(source == null ? null : struct.child(source), length, target);
       try (ArrowBuf validity = target.getAllocator().buffer(Bits.bytes(length))) {
         validity.setBytes(0, target.getValidityBuffer(), 0, Bits.bytes(length));
-        for (StructVector struct : structs) {
-          Bits.and(validity, struct.getValidityBuffer(), start, length);
+        for (Stored parent : structs) {
+          Bits.and(validity, parent.vector().getValidityBuffer(), parent.start(), length);
         }
         replaceValidity(target, length, validity);
       }
@@ -408,19 +406,18 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       throw new UnsupportedOperationException("Row lineage is of rows, not of nested values");
     }
 
     @Override
-    void readAt(
-        long position, @Nullable FieldVector source, int start, int length, FieldVector target) {
+    void readAt(long position, @Nullable Stored source, int length, FieldVector target) {
       try (ArrowBuf data = target.getAllocator().buffer((long) length * Long.BYTES)) {
         for (int row = 0; row < length; row++) {
           data.setLong((long) row * Long.BYTES, first + step * (position + row));
         }
-        if (source != null && source.getNullCount() < source.getValueCount()) {
-          overlay(source, start, length, data);
+        if (source != null && source.vector().getNullCount() < source.vector().getValueCount()) {
+          overlay(source.vector(), source.start(), length, data);
         }
         load(target, length, 0, target.getAllocator().getEmpty(), data);
       }
@@ -448,7 +445,7 @@ abstract class Reading {
     }
 
     @Override
-    void read(@Nullable FieldVector source, int start, int length, FieldVector target) {
+    void read(@Nullable Stored source, int length, FieldVector target) {
       if (value == null) {
         fillNulls(target, length);
       } else {

@@ -69,8 +69,12 @@ final class StreamedBatches implements RowBatches {
     if (length == 0) {
       return false;
     }
-    source.projection().read(decoded, 0, length, firstPosition, batch);
+    source.projection().read(this::stored, length, firstPosition, batch);
     return true;
+  }
+
+  private Stored stored(FileField column) {
+    return Stored.of(decoded.getVector(column.viewName()), 0);
   }
 
   private int fill() {

@@ -69,13 +69,13 @@ final class StreamedSource extends SourceFile {
             .getSchema());
   }
 
-  /** The wanted ones of a struct's fields, numbered. */
+  /** The wanted ones of a struct's fields, named as they are decoded. */
   private static List<Types.NestedField> wanted(List<Types.NestedField> fields, FileField struct) {
     List<Types.NestedField> wanted = new ArrayList<>();
     for (Types.NestedField field : fields) {
       FileField source = struct.child(field.fieldId());
       if (source != null && source.wanted) {
-        source.viewIndex = wanted.size();
+        source.nameInView(PhysicalLayout.field(field).getName());
         wanted.add(ofType(field, wanted(field.type(), source)));
       }
     }
@@ -87,17 +87,16 @@ final class StreamedSource extends SourceFile {
       return Types.StructType.of(wanted(type.asStructType().fields(), source));
     } else if (type.isListType()) {
       FileField element = source.children.get(0);
-      element.viewIndex = 0;
       Types.NestedField field = type.asListType().fields().get(0);
       Type elementType = wanted(field.type(), element);
       return field.isOptional()
           ? Types.ListType.ofOptional(field.fieldId(), elementType)
           : Types.ListType.ofRequired(field.fieldId(), elementType);
     } else if (type.isMapType()) {
-      source.key().viewIndex = 0;
-      source.value().viewIndex = 1;
       Types.NestedField key = type.asMapType().fields().get(0);
       Types.NestedField value = type.asMapType().fields().get(1);
+      source.key().nameInView(PhysicalLayout.field(key).getName());
+      source.value().nameInView(PhysicalLayout.field(value).getName());
       Type keyType = wanted(key.type(), source.key());
       Type valueType = wanted(value.type(), source.value());
       return value.isOptional()

@@ -51,6 +51,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private final BufferAllocator allocator;
   private final Path scratch;
   private final int batchRows;
+  private final long decodeBytesMax;
   private final NativeMemory nativeMemory = new NativeMemory();
 
   /**
@@ -69,8 +70,38 @@ public final class TableReader implements DeleteSource, AutoCloseable {
       BufferAllocator allocator,
       Path scratch,
       int batchRows) {
+    this(io, table, specs, mapping, ranges, allocator, scratch, batchRows, Long.MAX_VALUE);
+  }
+
+  /**
+   * A reader that decodes a Parquet row group part by part if it would take too much memory.
+   *
+   * @param table the schema the run was planned with (S1)
+   * @param mapping for files without field ids, or null if the table has none (S8)
+   * @param allocator for the batches of deletes and keys; to be closed after this
+   * @param scratch an existing directory for views of row groups, better in memory
+   * @param batchRows rows of a batch at most
+   * @param decodeBytesMax what one row group shall take while it is decoded and read, by what its
+   *     footer and page headers say. One that takes more is cut at pages. A page is decoded whole,
+   *     and so are leaves in lists if neither page headers nor an offset index say at which rows
+   *     their pages begin: such may take more. {@link Long#MAX_VALUE} for no limit
+   */
+  public TableReader(
+      FileIO io,
+      Schema table,
+      Map<Integer, PartitionSpec> specs,
+      @Nullable NameMapping mapping,
+      RangeReader ranges,
+      BufferAllocator allocator,
+      Path scratch,
+      int batchRows,
+      long decodeBytesMax) {
     if (batchRows <= 0) {
       throw new IllegalArgumentException("batchRows must be positive but was " + batchRows);
+    }
+    if (decodeBytesMax <= 0) {
+      throw new IllegalArgumentException(
+          "decodeBytesMax must be positive but was " + decodeBytesMax);
     }
     this.io = io;
     this.table = table;
@@ -80,6 +111,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     this.allocator = allocator;
     this.scratch = scratch;
     this.batchRows = batchRows;
+    this.decodeBytesMax = decodeBytesMax;
   }
 
   /**
@@ -165,6 +197,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
         ranges,
         scratch,
         batchRows,
+        decodeBytesMax,
         nativeMemory);
   }
 

@@ -4,187 +4,108 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
-import org.apache.arrow.dataset.file.FileFormat;
-import org.apache.arrow.dataset.file.FileSystemDatasetFactory;
-import org.apache.arrow.dataset.jni.NativeMemoryPool;
-import org.apache.arrow.dataset.scanner.ScanOptions;
-import org.apache.arrow.dataset.scanner.Scanner;
-import org.apache.arrow.dataset.source.Dataset;
-import org.apache.arrow.dataset.source.DatasetFactory;
-import org.apache.arrow.memory.ArrowBuf;
+import java.util.Iterator;
+import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.memory.OutOfMemoryException;
-import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
-import org.apache.arrow.vector.ipc.ArrowReader;
 import org.jspecify.annotations.Nullable;
 
 /** The batches of one view. */
 final class ViewBatches implements RowBatches {
-  /* Arrow decodes the whole row group and then cuts it. Cutting it here instead costs no copy, for
-  its interface to Java copies every batch whose rows are not the first of what it decoded. */
-  private static final int ROWS_AT_ONCE_MAX = 1 << 30;
+  /** Of batches that nothing is decoded for. */
+  private static final int ROWS_MAX = 1 << 30;
 
   private final ParquetSource source;
   private final SourceFile.RowGroup group;
+  private final @Nullable Path view;
   private final BufferAllocator allocator;
-  private final @Nullable ArrowReader reader;
   private final VectorSchemaRoot batch;
-  private final Deque<AutoCloseable> open = new ArrayDeque<>();
 
-  /** Rows of the row group in the batches before the decoded rows. */
-  private long rowsBefore = 0;
+  /** What is to be decoded, by first row. */
+  private final Deque<DecodedRows> ahead;
 
-  private int decodedRows = 0;
-  private int nextRow = 0;
+  /** What holds the next row; together all leaves that are wanted. */
+  private final List<DecodedRows> current = new ArrayList<>();
 
-  /** Holds the size of the decoded rows against the allocator. */
-  private ArrowBuf charge;
+  /** The row of the row group that the next batch begins with. */
+  private long nextRow = 0;
 
   private long firstPosition;
   private boolean closed = false;
 
+  /**
+   * @param decoded by first row; for each row of the row group and each leaf there is one. Empty if
+   *     nothing of the file is wanted
+   * @param view deleted when this is closed, but for null
+   */
   ViewBatches(
       ParquetSource source,
       SourceFile.RowGroup group,
+      List<DecodedRows> decoded,
       @Nullable Path view,
-      BufferAllocator allocator)
-      throws IOException {
+      BufferAllocator allocator) {
     this.source = source;
     this.group = group;
+    this.view = view;
     this.allocator = allocator;
+    this.ahead = new ArrayDeque<>(decoded);
     this.firstPosition = group.firstPosition();
-    this.charge = allocator.getEmpty();
-    try {
-      this.reader = view == null ? null : open(view);
-      this.batch = VectorSchemaRoot.create(source.layout(), allocator);
-      open.push(batch);
-      open.push(() -> charge.close());
-    } catch (Throwable failure) {
-      closeAll(failure);
-      throw failure;
-    }
-    if (view != null) {
-      open.addLast(() -> Files.deleteIfExists(view));
-    }
-  }
-
-  private ArrowReader open(Path view) {
-    try {
-      NativeMemoryPool pool = source.nativeMemory().pool();
-      String uri = view.toUri().toString();
-      DatasetFactory factory =
-          new FileSystemDatasetFactory(
-              source.nativeMemory().imports(), pool, FileFormat.PARQUET, uri);
-      open.push(factory);
-      Dataset dataset = factory.finish();
-      open.push(dataset);
-      Scanner scanner = dataset.newScan(new ScanOptions(Math.min(group.rows(), ROWS_AT_ONCE_MAX)));
-      open.push(scanner);
-      ArrowReader batches = scanner.scanBatches();
-      open.push(batches);
-      return batches;
-    } catch (RuntimeException failure) {
-      throw undecodable(failure);
-    }
-  }
-
-  /** What a failure of the decoder means: wrong bytes, if not too little memory or ability. */
-  private RuntimeException undecodable(RuntimeException failure) {
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      String message = String.valueOf(cause.getMessage());
-      if (cause instanceof OutOfMemoryException
-          || message.contains("malloc of size")
-          || message.contains("realloc of size")) {
-        return new OutOfMemoryException(
-            "Cannot decode row group "
-                + group.ordinal()
-                + " of "
-                + source.location()
-                + " in the memory there is: "
-                + message
-                + ". Nothing was changed.",
-            failure);
-      }
-    }
-    if (String.valueOf(failure.getMessage()).contains("not implemented")) {
-      // Also if a nested column has more than 2 GiB of strings in one row group.
-      return new UnsupportedFileException(
-          "Cannot decode row group "
-              + group.ordinal()
-              + " of "
-              + source.location()
-              + ", which needs what Arrow does not have: "
-              + failure.getMessage()
-              + ". Nothing was changed.",
-          failure);
-    }
-    return new CorruptFileException(
-        "Cannot decode row group "
-            + group.ordinal()
-            + " of "
-            + source.location()
-            + ": "
-            + failure.getMessage()
-            + ". Nothing was changed.",
-        failure);
+    this.batch = VectorSchemaRoot.create(source.layout(), allocator);
   }
 
   @Override
   public boolean next() throws IOException {
-    if (nextRow == decodedRows && !decode()) {
+    if (nextRow == group.rows()) {
       return false;
     }
-    int length = Math.min(source.batchRows(), decodedRows - nextRow);
-    firstPosition = group.firstPosition() + rowsBefore + nextRow;
-    VectorSchemaRoot decoded = reader == null ? null : reader.getVectorSchemaRoot();
-    source.projection().read(decoded, nextRow, length, firstPosition, batch);
+    decode();
+    long end = Math.min(group.rows(), nextRow + ROWS_MAX);
+    for (DecodedRows rows : current) {
+      end = Math.min(end, rows.decodedEndRow());
+    }
+    int length = (int) Math.min(source.batchRows(), end - nextRow);
+    firstPosition = group.firstPosition() + nextRow;
+    source.projection().read(this::stored, length, firstPosition, batch);
     nextRow += length;
     return true;
   }
 
-  /** Decodes more rows; false when there are no more, having checked that none are missing. */
-  private boolean decode() throws IOException {
-    rowsBefore += decodedRows;
-    decodedRows = 0;
-    charge.close();
-    charge = allocator.getEmpty();
-    nextRow = 0;
-    if (reader == null) {
-      decodedRows = (int) Math.min(group.rows() - rowsBefore, ROWS_AT_ONCE_MAX);
-      return decodedRows > 0;
-    }
-    try {
-      while (decodedRows == 0 && reader.loadNextBatch()) {
-        decodedRows = reader.getVectorSchemaRoot().getRowCount();
-        charge = SharedMemory.charge(decodedBytes(reader.getVectorSchemaRoot()), allocator);
+  /** Decodes what the next row needs, having released what it does not. */
+  private void decode() throws IOException {
+    boolean released = false;
+    for (Iterator<DecodedRows> all = current.iterator(); all.hasNext(); ) {
+      DecodedRows rows = all.next();
+      if (rows.decodedEndRow() == nextRow) {
+        if (!released) {
+          batch.clear(); // shares memory with them
+          released = true;
+        }
+        if (rows.endRow() == nextRow) {
+          all.remove();
+          rows.close();
+        } else {
+          rows.decode(allocator);
+        }
       }
-    } catch (RuntimeException failure) {
-      throw undecodable(failure);
     }
-    long decoded = rowsBefore + decodedRows;
-    if (decoded > group.rows() || decodedRows == 0 && decoded < group.rows()) {
-      throw ParquetFooter.corrupt(
-          source.location(),
-          "row group "
-              + group.ordinal()
-              + " holds "
-              + decoded
-              + " rows, its footer says "
-              + group.rows());
+    while (!ahead.isEmpty() && ahead.getFirst().firstRow() == nextRow) {
+      DecodedRows rows = ahead.removeFirst();
+      current.add(rows);
+      rows.decode(allocator);
     }
-    return decodedRows > 0;
   }
 
-  private static long decodedBytes(VectorSchemaRoot decoded) {
-    long bytes = 0;
-    for (FieldVector vector : decoded.getFieldVectors()) {
-      for (ArrowBuf buffer : vector.getBuffers(false)) {
-        bytes += buffer.capacity();
+  private Stored stored(FileField column) {
+    List<Stored.Piece> pieces = new ArrayList<>(1);
+    for (DecodedRows rows : current) {
+      Stored.Piece piece = rows.column(column, nextRow);
+      if (piece != null) {
+        pieces.add(piece);
       }
     }
-    return bytes;
+    return new Stored(pieces);
   }
 
   @Override
@@ -204,25 +125,16 @@ final class ViewBatches implements RowBatches {
 
   @Override
   public void close() throws IOException {
-    if (!closed) {
-      closed = true;
-      Throwable failure = closeAll(null);
-      if (failure instanceof IOException e) {
-        throw e;
-      } else if (failure instanceof RuntimeException e) {
-        throw e;
-      } else if (failure != null) {
-        throw new IllegalStateException("Cannot close a view of " + source.location(), failure);
-      }
+    if (closed) {
+      return;
     }
-  }
-
-  private @Nullable Throwable closeAll(@Nullable Throwable first) {
-    Throwable failure = first;
-    for (AutoCloseable resource : open) {
+    closed = true;
+    batch.close();
+    Throwable failure = null;
+    for (DecodedRows rows : current) {
       try {
-        resource.close();
-      } catch (Exception e) {
+        rows.close();
+      } catch (IOException | RuntimeException e) {
         if (failure == null) {
           failure = e;
         } else {
@@ -230,7 +142,14 @@ final class ViewBatches implements RowBatches {
         }
       }
     }
-    open.clear();
-    return failure;
+    current.clear();
+    if (view != null) {
+      Files.deleteIfExists(view);
+    }
+    if (failure instanceof IOException e) {
+      throw e;
+    } else if (failure instanceof RuntimeException e) {
+      throw e;
+    }
   }
 }

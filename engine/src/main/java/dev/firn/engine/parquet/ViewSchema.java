@@ -1,7 +1,9 @@
 package dev.firn.engine.parquet;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import org.apache.parquet.format.ConvertedType;
 import org.apache.parquet.format.FieldRepetitionType;
 import org.apache.parquet.format.ListType;
@@ -22,15 +24,20 @@ final class ViewSchema {
   static final int INT96_BYTES = 12;
 
   /**
-   * A leaf of the view: the column chunk of the file it is, and its path in the view.
+   * A leaf of the view.
    *
-   * @param fixedLength the bytes of its values if its type is one of fixed length, else 0
+   * @param chunk the column chunk of the file it is
+   * @param width bytes of a value, 0 if they differ
+   * @param path its path in the view
+   * @param optional whether it or what is around it can be missing
+   * @param lists how many lists it is in
    */
-  record Leaf(int chunk, Type type, int fixedLength, List<String> path) {}
+  record Leaf(int chunk, Type type, int width, List<String> path, boolean optional, int lists) {}
 
   final List<SchemaElement> elements = new ArrayList<>();
   final List<Leaf> leaves = new ArrayList<>();
   private final List<String> path = new ArrayList<>();
+  private final List<FieldRepetitionType> repetitions = new ArrayList<>();
 
   private ViewSchema() {}
 
@@ -47,7 +54,8 @@ final class ViewSchema {
     int wanted = 0;
     for (FileField child : group.children) {
       if (child.wanted) {
-        child.viewIndex = wanted++;
+        wanted++;
+        child.nameInView("f" + elements.size());
         field(child);
       }
     }
@@ -55,7 +63,7 @@ final class ViewSchema {
   }
 
   private void field(FileField field) {
-    SchemaElement element = push("f" + elements.size(), field.repetition);
+    SchemaElement element = push(field.viewName(), field.repetition);
     switch (field.kind) {
       case PRIMITIVE:
         Type type = field.element.getType();
@@ -66,7 +74,7 @@ final class ViewSchema {
           element.setType_length(field.element.getType_length());
         }
         element.setType(type);
-        leaves.add(new Leaf(field.leaf, type, element.getType_length(), List.copyOf(path)));
+        leaves.add(leaf(field.leaf, element));
         break;
       case STRUCT:
         element.setNum_children(children(field));
@@ -89,6 +97,69 @@ final class ViewSchema {
     pop();
   }
 
+  private Leaf leaf(int chunk, SchemaElement element) {
+    int lists = 0;
+    boolean optional = false;
+    for (FieldRepetitionType repetition : repetitions) {
+      lists += repetition == FieldRepetitionType.REPEATED ? 1 : 0;
+      optional |= repetition != FieldRepetitionType.REQUIRED;
+    }
+    Type type = element.getType();
+    return new Leaf(chunk, type, width(element), List.copyOf(path), optional, lists);
+  }
+
+  private static int width(SchemaElement element) {
+    switch (element.getType()) {
+      case BOOLEAN:
+        return 1;
+      case INT32:
+      case FLOAT:
+        return Integer.BYTES;
+      case INT64:
+      case DOUBLE:
+        return Long.BYTES;
+      case FIXED_LEN_BYTE_ARRAY:
+        return element.getType_length();
+      default:
+        return 0;
+    }
+  }
+
+  /** The schema of a view of some of the leaves, given by their places among all, ascending. */
+  List<SchemaElement> only(Collection<Integer> kept) {
+    List<SchemaElement> pruned = new ArrayList<>();
+    Walk walk = new Walk();
+    walk.copy(Set.copyOf(kept), pruned);
+    return pruned;
+  }
+
+  /** Goes over the elements once, in their order: parents before children. */
+  private final class Walk {
+    private int at = 0;
+    private int leaf = 0;
+
+    /** Copies the element it is at if there is a leaf that is kept below it. */
+    boolean copy(Set<Integer> kept, List<SchemaElement> pruned) {
+      SchemaElement element = elements.get(at++);
+      if (element.isSetType()) {
+        boolean keep = kept.contains(leaf++);
+        if (keep) {
+          pruned.add(element);
+        }
+        return keep;
+      }
+      int place = pruned.size();
+      int children = 0;
+      for (int i = 0; i < element.getNum_children(); i++) {
+        children += copy(kept, pruned) ? 1 : 0;
+      }
+      if (children > 0) {
+        pruned.add(place, new SchemaElement(element).setNum_children(children));
+      }
+      return children > 0;
+    }
+  }
+
   /** Makes a group the outer one of a list and adds the repeated one, which stays on the path. */
   private void list(SchemaElement outer) {
     outer.setNum_children(1).setConverted_type(ConvertedType.LIST);
@@ -100,10 +171,12 @@ final class ViewSchema {
     SchemaElement element = new SchemaElement(name).setRepetition_type(repetition);
     elements.add(element);
     path.add(name);
+    repetitions.add(repetition);
     return element;
   }
 
   private void pop() {
     path.remove(path.size() - 1);
+    repetitions.remove(repetitions.size() - 1);
   }
 }

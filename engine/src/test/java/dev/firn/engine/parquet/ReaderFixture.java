@@ -44,6 +44,10 @@ final class ReaderFixture implements AutoCloseable {
   }
 
   ReaderFixture(Table table, int batchRows) {
+    this(table, batchRows, Long.MAX_VALUE);
+  }
+
+  ReaderFixture(Table table, int batchRows, long decodeBytesMax) {
     this.table = table;
     this.ranges = RangeReader.over(table.io(), 4);
     String mapping = table.properties().get(TableProperties.DEFAULT_NAME_MAPPING);
@@ -62,7 +66,8 @@ final class ReaderFixture implements AutoCloseable {
             ranges,
             allocator,
             scratch,
-            batchRows);
+            batchRows,
+            decodeBytesMax);
   }
 
   static FileScanTask task(Table table, DataFile file) {
