@@ -118,7 +118,7 @@ class RowSlicesTest {
             .property("write.parquet.page-version", random.nextBoolean() ? "v1" : "v2")
             .property("write.parquet.page-size-bytes", "" + (64 << random.nextInt(8)))
             .property("write.parquet.page-row-limit", "" + (1 + random.nextInt(500)))
-            .property("write.parquet.dict-size-bytes", "" + (16 << random.nextInt(12)));
+            .property("write.parquet.dict-size-bytes", "" + (64 << random.nextInt(10)));
     if (random.nextBoolean()) {
       files = files.rowGroupRows(100 + random.nextInt(1000));
     }
