@@ -29,7 +29,6 @@ import org.apache.iceberg.TableMetadata;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.exceptions.CommitFailedException;
-import org.apache.iceberg.exceptions.NotFoundException;
 import org.apache.iceberg.exceptions.ServiceUnavailableException;
 import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.util.SnapshotUtil;
@@ -581,8 +580,7 @@ public final class CommitCoordinator {
       } catch (RuntimeException e) {
         Result result = outcomeOf(e, commitId);
         if (result instanceof Refused) {
-          // nothing of any attempt is in the table
-          delete(probe.metadataFiles());
+          deleteMetadataFiles(); // nothing of any attempt is in the table
         }
         if (result instanceof Refused
             && worthAnotherAttempt(e)
@@ -794,12 +792,18 @@ public final class CommitCoordinator {
     }
   }
 
+  private void deleteMetadataFiles() {
+    try {
+      delete(probe.takeMetadataFiles());
+    } catch (RuntimeException e) {
+      LOG.warn("Cannot look for the manifests of a refused commit to {}", table.name(), e);
+    }
+  }
+
   private void delete(Collection<String> locations) {
     for (String location : locations) {
       try {
         table.io().deleteFile(location);
-      } catch (NotFoundException e) {
-        LOG.debug("{} was not written", location, e);
       } catch (RuntimeException e) {
         LOG.warn(
             "Cannot delete {}, which is not part of {}; remove it as an orphan",

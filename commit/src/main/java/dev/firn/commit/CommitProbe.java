@@ -35,11 +35,18 @@ final class CommitProbe extends ForwardingOperations {
   }
 
   /**
-   * Where manifests and manifest lists were, or were to be, written since {@link #reset}. Iceberg
-   * leaves those of an attempt that failed in a way it does not expect.
+   * The manifests and manifest lists that were written since this was asked before, or since {@link
+   * #reset}, and are there. Iceberg leaves those of an attempt that failed in a way it does not
+   * expect.
    */
-  List<String> metadataFiles() {
-    return List.copyOf(metadataFiles);
+  List<String> takeMetadataFiles() {
+    List<String> there;
+    synchronized (metadataFiles) {
+      there = new ArrayList<>(metadataFiles);
+      metadataFiles.clear();
+    }
+    there.removeIf(location -> !io().newInputFile(location).exists());
+    return there;
   }
 
   @Override
