@@ -212,13 +212,14 @@ public final class Compaction {
   private RunMemory memory(Pin pin, List<RewriteFileGroup> groups) {
     try (BufferAllocator none = new RootAllocator(0);
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
-        TableReader reader = reader(pin, ranges, none, settings.scratch())) {
+        TableReader reader = reader(pin, ranges, none, settings.scratch(), 1)) {
       MemoryNeeds needs = MemoryNeeds.of(groups, task -> reader.open(task, pin.columns()));
       return RunMemory.of(settings, pin, groups, needs);
     }
   }
 
-  private TableReader reader(Pin pin, RangeReader ranges, BufferAllocator allocator, Path scratch) {
+  private TableReader reader(
+      Pin pin, RangeReader ranges, BufferAllocator allocator, Path scratch, long decodeBytesMax) {
     return new TableReader(
         table.io(),
         pin.schema(),
@@ -227,7 +228,8 @@ public final class Compaction {
         ranges,
         allocator,
         scratch,
-        GroupRewrite.BATCH_ROWS);
+        GroupRewrite.BATCH_ROWS,
+        decodeBytesMax);
   }
 
   private void bindFilter(Pin pin) {
@@ -402,7 +404,8 @@ public final class Compaction {
     try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), settings.runId());
         BufferAllocator allocator = new RootAllocator(memory.shares().arrowBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
-        TableReader reader = reader(pin, ranges, allocator, scratch.path())) {
+        TableReader reader =
+            reader(pin, ranges, allocator, scratch.path(), memory.decodeBytesOfGroup())) {
       UnprunedDeletes unpruned = UnprunedDeletes.of(table, snapshot(pin));
       ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
       ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");

@@ -105,6 +105,16 @@ public enum CompactionOption {
       Kind.NUMBER,
       "partial-progress.max-commits",
       "Commits that may fail before the run starts no more groups."),
+  VAR_LENGTH_CONTRIBUTION(
+      "var-length-contribution",
+      Kind.COUNT,
+      "8",
+      "Bytes of a text or binary value that count in a z-order over bytes."),
+  MAX_OUTPUT_SIZE(
+      "max-output-size",
+      Kind.COUNT,
+      "no limit",
+      "Bytes of a z-value that count in a z-order over bytes."),
   VERIFY(
       "verify",
       Kind.FLAG,

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.iceberg.SnapshotRef;
+import org.apache.iceberg.actions.RewriteDataFiles;
 import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.expressions.Expressions;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +40,7 @@ public record CompactionSettings(
   private static final Map<String, String> OF_SPARK_ONLY =
       Map.of(
           "compression-factor", "Firn measures the compression ratio while it writes",
-          "shuffle-partitions-per-file", "Firn does not shuffle",
-          "var-length-contribution", "it belongs to z-order, which this run does not do",
-          "max-output-size", "it belongs to z-order, which this run does not do");
+          "shuffle-partitions-per-file", "Firn does not shuffle");
 
   public CompactionSettings {
     options = Map.copyOf(options);
@@ -132,6 +131,13 @@ public record CompactionSettings(
           "Strategy overlap cannot apply to a run that does not sort its rows: bounds of files tell"
               + " of their overlap on a sort order only. Sort, or set strategy to size.");
     }
+    if (!(layout instanceof Layout.ZOrder zOrder) || zOrder.input() != Layout.CurveInput.BYTES) {
+      refuseWith(
+          options,
+          "it belongs to z-order over bytes, which this run does not do",
+          CompactionOption.VAR_LENGTH_CONTRIBUTION,
+          CompactionOption.MAX_OUTPUT_SIZE);
+    }
   }
 
   private static void refuseWith(
@@ -177,6 +183,19 @@ public record CompactionSettings(
 
   boolean allowFormatChange() {
     return CompactionOption.ALLOW_FORMAT_CHANGE.flag(options, false);
+  }
+
+  long groupBytesMax() {
+    return CompactionOption.MAX_FILE_GROUP_SIZE_BYTES.bytes(
+        options, RewriteDataFiles.MAX_FILE_GROUP_SIZE_BYTES_DEFAULT);
+  }
+
+  int varLengthContribution() {
+    return CompactionOption.VAR_LENGTH_CONTRIBUTION.count(options, 8);
+  }
+
+  int maxOutputSize() {
+    return CompactionOption.MAX_OUTPUT_SIZE.count(options, Integer.MAX_VALUE);
   }
 
   int concurrentGroupsMax() {

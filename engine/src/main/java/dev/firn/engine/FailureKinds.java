@@ -9,6 +9,7 @@ import dev.firn.engine.parquet.UnsupportedFileException;
 import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.io.ShortFileException;
 import dev.firn.sort.SortMemoryException;
+import dev.firn.sort.SpillException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.Locale;
@@ -56,7 +57,7 @@ final class FailureKinds {
       if (cause instanceof ValidationException || cause instanceof CommitFailedException) {
         return FailureKind.CONFLICT;
       }
-      if (cause instanceof IOException && diskFull(cause)) {
+      if (cause instanceof SpillException || cause instanceof IOException && diskFull(cause)) {
         return FailureKind.DISK;
       }
     }

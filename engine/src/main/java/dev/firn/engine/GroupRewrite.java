@@ -6,7 +6,9 @@ import dev.firn.deletes.DeletedRows;
 import dev.firn.deletes.GroupDeletes;
 import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.engine.parquet.OutputSizes;
-import dev.firn.sort.RowSorter;
+import dev.firn.engine.parquet.SourceFile;
+import dev.firn.sort.KeyRanges;
+import dev.firn.sort.SortKeys;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,20 +16,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.vector.BigIntVector;
-import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
-import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileScanTask;
-import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
-import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.StructLike;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.data.GenericRecord;
-import org.apache.iceberg.types.Types;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -214,70 +210,89 @@ final class GroupRewrite {
       PartitionSpec spec,
       StructLike partition)
       throws IOException {
-    SortOrder order = run.pin().order();
+    RowOrder order = run.pin().rowOrder();
     try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
       output.partition(partition);
       if (order == null) {
         rows.forEachBatch(output::append);
       } else {
-        sort(rows, order, !origins.lost(), output);
+        sort(group, rows, order, !origins.lost(), output);
       }
       return output.finish();
     }
   }
 
-  private void sort(GroupRows rows, SortOrder order, boolean tracked, TrackedOutput output)
+  /**
+   * Sorts the rows, in ranges of their keys one after another if the group is larger than groups
+   * are to be: its files are in one group only because their keys overlap.
+   */
+  private void sort(
+      RewriteFileGroup group, GroupRows rows, RowOrder order, boolean tracked, TrackedOutput output)
       throws IOException {
-    long limit = run.memory().sortBytesOfGroup();
-    Schema columns = tracked ? withOrigin(run.pin().columns()) : run.pin().columns();
-    BufferAllocator memory = rows.memory();
-    try (RowSorter sorter = RowSorter.inMemory(columns, order, memory, limit)) {
-      sorter.expectRows(rows.count());
-      rows.forEachBatch(
-          tracked
-              ? (batch, live, liveRows, from) ->
-                  addWithOrigin(sorter, batch, live, liveRows, from, memory)
-              : (batch, live, liveRows, from) -> sorter.add(batch, live, liveRows));
-      long[] live = new long[LiveRows.words(BATCH_ROWS)];
-      sorter.drain(
-          BATCH_ROWS,
-          batch -> {
-            int count = batch.getRowCount();
-            LiveRows.setAll(live, count);
-            if (tracked) {
-              List<FieldVector> vectors = batch.getFieldVectors();
-              BigIntVector each = (BigIntVector) vectors.get(vectors.size() - 1);
-              output.append(BatchOrigins.withoutLast(batch), live, count, BatchOrigins.each(each));
-            } else {
-              output.append(batch, live, count, BatchOrigins.neighbours(0, 0));
-            }
-          });
+    Schema columns = run.pin().columns();
+    RowOrder.Keys keys = order.keys(columns, rows);
+    SortKeys sortKeys = keys.of(columns);
+    long bytesMax = run.settings().groupBytesMax();
+    int wanted = Math.toIntExact((group.inputFilesSizeInBytes() - 1) / bytesMax + 1);
+    if (wanted <= 1) {
+      try (GroupSort sort = new GroupSort(run, columns, sortKeys, tracked, rows.memory())) {
+        rows.forEachBatch(sort::add);
+        sort.drain(output::append);
+      }
+      return;
     }
+    KeyRanges ranges = RowOrder.ranges(columns, rows, order.sources(columns), keys, wanted);
+    long[] moved = new long[rows.inputs()];
+    for (int range = 0; range < ranges.count(); range++) {
+      try (GroupSort sort = new GroupSort(run, columns, sortKeys, tracked, rows.memory())) {
+        rows.forEachBatch(columns, new OfRange(ranges, range, sortKeys, sort, moved, rows));
+        sort.drain(output::append);
+      }
+    }
+    rows.checkMoved(moved);
   }
 
-  /** The columns and, last, each row's origin: it is sorted along and not written. */
-  private static Schema withOrigin(Schema columns) {
-    List<Types.NestedField> fields = new ArrayList<>(columns.columns());
-    fields.add(MetadataColumns.ROW_POSITION);
-    return new Schema(fields);
-  }
+  /** Takes the rows of a group that fall into a range of keys. */
+  private final class OfRange implements GroupRows.RowGroups {
+    private final KeyRanges ranges;
+    private final int range;
+    private final SortKeys keys;
+    private final GroupSort sort;
+    private final long[] moved;
+    private final GroupRows rows;
+    private long[] selected = {};
 
-  private static void addWithOrigin(
-      RowSorter sorter,
-      VectorSchemaRoot batch,
-      long[] live,
-      int liveRows,
-      BatchOrigins from,
-      BufferAllocator memory)
-      throws IOException {
-    int rows = batch.getRowCount();
-    String name = String.valueOf(MetadataColumns.ROW_POSITION.fieldId());
-    try (BigIntVector origins = from.vector(name, rows, memory)) {
-      List<FieldVector> vectors = new ArrayList<>(batch.getFieldVectors());
-      vectors.add(origins);
-      List<Field> fields = new ArrayList<>(batch.getSchema().getFields());
-      fields.add(origins.getField());
-      sorter.add(new VectorSchemaRoot(fields, vectors, rows), live, liveRows);
+    OfRange(
+        KeyRanges ranges, int range, SortKeys keys, GroupSort sort, long[] moved, GroupRows rows) {
+      this.ranges = ranges;
+      this.range = range;
+      this.keys = keys;
+      this.sort = sort;
+      this.moved = moved;
+      this.rows = rows;
+    }
+
+    @Override
+    public boolean wants(DataFile file, SourceFile.RowGroup rowGroup) {
+      return true;
+    }
+
+    @Override
+    public void accept(VectorSchemaRoot batch, long[] live, int liveRows, BatchOrigins origins)
+        throws IOException {
+      if (selected.length < live.length) {
+        selected = new long[live.length];
+      }
+      int count = ranges.select(keys, batch, live, liveRows, range, selected, rows.memory());
+      if (count > 0) {
+        sort.add(batch, selected, count, origins);
+        moved[origins.input()] += count;
+      }
+    }
+
+    @Override
+    public void end(SourceFile.RowGroup rowGroup, long liveRows) {
+      run.listener().progressed(rowGroup.compressedBytes() / ranges.count());
     }
   }
 

@@ -81,8 +81,8 @@ record MemoryNeeds(long decodeBytes, String where, double expansion) {
     return largest;
   }
 
-  /** About what the rows of a group take in memory. */
-  long rowBytes(RewriteFileGroup group) {
-    return (long) (group.inputFilesSizeInBytes() * expansion);
+  /** About what rows take in memory that take so much in files. */
+  long rowBytes(long fileBytes) {
+    return (long) (fileBytes * expansion);
   }
 }

@@ -55,23 +55,22 @@ record MemoryShares(
 
   /** For a run that sorts nothing. */
   static MemoryShares of(long totalBytes) {
-    return of(totalBytes, 0, 0);
+    return of(totalBytes, 0, false);
   }
 
   /**
    * For a run of some groups at once.
    *
-   * @param decodeBytesWanted what decoding can use at once
-   * @param sortBytesMin what sorting needs at least; 0 if nothing is sorted
+   * @param decodeBytesWanted what decoding can use at once; it gets up to a half if rows are sorted
+   * @param sorts whether rows are sorted
    */
-  static MemoryShares of(long totalBytes, long decodeBytesWanted, long sortBytesMin) {
+  static MemoryShares of(long totalBytes, long decodeBytesWanted, boolean sorts) {
     long heap = Math.min(Runtime.getRuntime().maxMemory(), totalBytes);
     long runtime = RUNTIME_BYTES + totalBytes / RUNTIME_SHARE;
     long offHeap = Math.max(totalBytes - heap - runtime, totalBytes / OFF_HEAP_SHARE_MIN);
     long decode = offHeap;
-    if (sortBytesMin > 0) {
-      decode = Math.min(decodeBytesWanted, Math.max(offHeap / 2, offHeap - sortBytesMin));
-      decode = Math.max(decode, offHeap / 8);
+    if (sorts) {
+      decode = Math.max(offHeap / 8, Math.min(offHeap / 2, decodeBytesWanted));
     }
     return new MemoryShares(
         totalBytes, Math.max(0, totalBytes - heap - offHeap), heap, decode, offHeap - decode);

@@ -3,7 +3,9 @@ package dev.firn.engine;
 import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.engine.parquet.SupportedTypes;
 import dev.firn.engine.parquet.UnsupportedTableException;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.PartitionSpec;
@@ -21,6 +23,7 @@ import org.apache.iceberg.exceptions.ValidationException;
 import org.apache.iceberg.mapping.NameMapping;
 import org.apache.iceberg.mapping.NameMappingParser;
 import org.apache.iceberg.types.Type;
+import org.apache.iceberg.types.Types;
 import org.apache.iceberg.util.SortOrderUtil;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * @param sequenceNumber of that snapshot
  * @param columns what output files hold: the schema's columns but those of type unknown (S12), and
  *     on v3 the row lineage columns (L1)
- * @param order what rows are sorted by, null for bin-pack
+ * @param rowOrder what puts rows into their order, null for bin-pack
+ * @param order the sort order that does, null for bin-pack and curves
  * @param sortOrderId the table's id for {@code order}, 0 if it has none or cannot claim it (M9)
  */
 record Pin(
@@ -43,6 +47,7 @@ record Pin(
     int formatVersion,
     Schema schema,
     Schema columns,
+    @Nullable RowOrder rowOrder,
     @Nullable SortOrder order,
     int sortOrderId) {
 
@@ -67,6 +72,7 @@ record Pin(
     int formatVersion = TableUtil.formatVersion(table);
     Schema schema = table.schema();
     SortOrder order = order(table, settings.layout());
+    RowOrder rowOrder = order == null ? curve(table, settings) : new RowOrder.Plain(order);
     Schema columns =
         SupportedTypes.stored(
             formatVersion >= LINEAGE_FORMAT_VERSION ? withLineage(table) : schema);
@@ -78,6 +84,7 @@ record Pin(
         formatVersion,
         schema,
         columns,
+        rowOrder,
         order,
         order == null ? 0 : claimable(table, order));
   }
@@ -177,8 +184,62 @@ record Pin(
     }
   }
 
+  /** The curve that rows are to follow, checked against the schema; null if none. */
+  private static @Nullable RowOrder curve(Table table, CompactionSettings settings) {
+    Layout layout = settings.layout();
+    try {
+      if (layout instanceof Layout.ZOrder zOrder && zOrder.input() == Layout.CurveInput.BYTES) {
+        RowOrder.ByteCurve curve =
+            new RowOrder.ByteCurve(
+                clustering(table, settings, zOrder.columns()),
+                settings.varLengthContribution(),
+                settings.maxOutputSize());
+        curve.keys(table.schema());
+        return curve;
+      }
+      List<String> names =
+          layout instanceof Layout.ZOrder zOrder
+              ? zOrder.columns()
+              : layout instanceof Layout.Hilbert hilbert ? hilbert.columns() : List.of();
+      if (names.isEmpty()) {
+        return null;
+      }
+      RowOrder.RankCurve curve =
+          new RowOrder.RankCurve(
+              clustering(table, settings, names), layout instanceof Layout.Hilbert);
+      curve.sampler(table.schema());
+      return curve;
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "Cannot cluster " + table.name() + ": " + e.getMessage() + " Nothing was changed.", e);
+    }
+  }
+
+  /** Without the columns that have one value in each partition of the outputs (O12). */
+  private static List<String> clustering(
+      Table table, CompactionSettings settings, List<String> names) {
+    int specId = CompactionOption.OUTPUT_SPEC_ID.count(settings.options(), table.spec().specId());
+    PartitionSpec spec = table.specs().getOrDefault(specId, table.spec());
+    Set<Integer> identities = spec.identitySourceIds();
+    List<String> left =
+        names.stream()
+            .filter(
+                name -> {
+                  Types.NestedField field = table.schema().findField(name);
+                  return field == null || !identities.contains(field.fieldId());
+                })
+            .toList();
+    if (left.isEmpty()) {
+      throw new IllegalArgumentException(
+          "all of the columns "
+              + names
+              + " have one value in each partition: there is nothing to cluster by.");
+    }
+    return left;
+  }
+
   private static @Nullable SortOrder order(Table table, Layout layout) {
-    if (layout instanceof Layout.BinPack) {
+    if (!(layout instanceof Layout.Sorted) && !(layout instanceof Layout.TableOrder)) {
       return null;
     }
     SortOrder order = layout instanceof Layout.Sorted sorted ? sorted.order() : table.sortOrder();

@@ -23,6 +23,9 @@ record RunMemory(
   /** Memory that one group in work needs at least: its row groups in flight, in and out. */
   private static final long GROUP_BYTES_MIN = 256L << 20;
 
+  /** Larger row groups can be decoded part by part, in as little as this. */
+  private static final long DECODE_BYTES_MIN = 24L << 20;
+
   /** Less lets sorted runs be so short that merging them takes several rounds. */
   static final long SORT_BYTES_MIN = 4L << 20;
 
@@ -35,14 +38,16 @@ record RunMemory(
   static RunMemory of(
       CompactionSettings settings, Pin pin, List<RewriteFileGroup> groups, MemoryNeeds needs) {
     long total = settings.memoryBytes();
-    boolean sorts = pin.order() != null;
+    boolean sorts =
+        pin.rowOrder() != null || groups.stream().anyMatch(group -> isSpread(pin, group));
+    long decodeMin = Math.min(needs.decodeBytes(), DECODE_BYTES_MIN);
     long sortMin = sorts ? SORT_BYTES_MIN : 0;
-    long offHeapMin = needs.decodeBytes() + sortMin;
     long pagesMin = leaves(pin.columns()) * OUTPUT_COLUMN_BYTES_MIN;
-    MemoryShares one = MemoryShares.of(total, needs.decodeBytes(), sortMin);
+    MemoryShares one = MemoryShares.of(total, needs.decodeBytes(), sorts);
     long needed = 0;
-    if (offHeapMin > one.arrowBytes()) {
-      needed = Math.max(total + 1, MemoryShares.totalFor(offHeapMin));
+    if (decodeMin > one.decodeBytes() || sortMin > one.sortBytes()) {
+      long least = sorts ? 2 * Math.max(decodeMin, sortMin) : decodeMin;
+      needed = Math.max(total + 1, MemoryShares.totalFor(least));
     }
     if (pagesMin > one.outputPagesBytes()) {
       needed = Math.max(needed, MemoryShares.totalForOutputPages(pagesMin));
@@ -56,16 +61,31 @@ record RunMemory(
                 Math.min(
                     Math.min(settings.concurrentGroupsMax(), groups.size()),
                     Math.min(settings.threads(), fit)));
-    MemoryShares shares = MemoryShares.of(total, atOnce * needs.decodeBytes(), atOnce * sortMin);
+    MemoryShares shares = MemoryShares.of(total, atOnce * needs.decodeBytes(), sorts);
     return new RunMemory(
-        shares, needs, atOnce, needed, sorts ? scratch(groups, needs, shares, atOnce) : 0);
+        shares,
+        needs,
+        atOnce,
+        needed,
+        sorts ? scratch(groups, settings.groupBytesMax(), needs, shares, atOnce) : 0);
+  }
+
+  /** Whether rows go to other partitions, for which some of them are sorted. */
+  private static boolean isSpread(Pin pin, RewriteFileGroup group) {
+    return pin.spec(group.outputSpecId()).isPartitioned()
+        && group.fileScanTasks().stream()
+            .anyMatch(task -> task.file().specId() != group.outputSpecId());
   }
 
   private static long scratch(
-      List<RewriteFileGroup> groups, MemoryNeeds needs, MemoryShares shares, int atOnce) {
+      List<RewriteFileGroup> groups,
+      long groupBytesMax,
+      MemoryNeeds needs,
+      MemoryShares shares,
+      int atOnce) {
     long inMemory = shares.sortBytes() / atOnce / 2;
     return groups.stream()
-        .mapToLong(needs::rowBytes)
+        .mapToLong(group -> needs.rowBytes(Math.min(group.inputFilesSizeInBytes(), groupBytesMax)))
         .filter(bytes -> bytes > inMemory)
         .map(bytes -> -bytes)
         .sorted()
@@ -85,6 +105,11 @@ record RunMemory(
     return shares.sortBytes() / groupsAtOnce;
   }
 
+  /** What decoding the row group at hand of a group may take. */
+  long decodeBytesOfGroup() {
+    return Math.max(1, shares.decodeBytes() / groupsAtOnce);
+  }
+
   /** What the pages of a group's open outputs may take. */
   long outputPagesBytesOfGroup() {
     return shares.outputPagesBytes() / groupsAtOnce;
@@ -101,14 +126,9 @@ record RunMemory(
               + " with "
               + (shares.totalBytes() >> 20)
               + " MiB of memory: "
-              + (needs.where().isEmpty()
-                  ? "its columns"
-                  : "decoding "
-                      + needs.where()
-                      + " takes "
-                      + ((needs.decodeBytes() >> 20) + 1)
-                      + " MiB, which")
-              + " would not fit. Nothing was changed. Give it at least --memory "
+              + "beside the JVM, of which it is a part, it is too little for "
+              + (needs.where().isEmpty() ? "its columns" : needs.where())
+              + ". Nothing was changed. Give it at least --memory "
               + ((totalBytesNeeded >> 20) + 1)
               + "m");
     }

@@ -84,6 +84,21 @@ final class DuckDb implements AutoCloseable {
     }
   }
 
+  void run(String command) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(command);
+    }
+  }
+
+  /** The one text that a query gives. */
+  String text(String query) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(query)) {
+      result.next();
+      return result.getString(1);
+    }
+  }
+
   /** The one number that a query gives. */
   long number(String query) throws SQLException {
     try (Statement statement = connection.createStatement();

@@ -3,7 +3,6 @@ package dev.firn.engine;
 import static org.apache.iceberg.types.Types.NestedField.optional;
 import static org.apache.iceberg.types.Types.NestedField.required;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.firn.testdata.Rows;
 import dev.firn.testdata.TableBuilder;
@@ -336,17 +335,6 @@ class SortRulesTest {
     assertThat(ranges).hasSizeGreaterThan(2);
     for (int i = 1; i < ranges.size(); i++) {
       assertThat(ranges.get(i - 1).get(1)).isLessThan(ranges.get(i).get(0));
-    }
-  }
-
-  // ---- not done
-
-  @Test
-  void o12OptionsOfZOrderAreRefused() {
-    for (String option : List.of("var-length-contribution", "max-output-size")) {
-      assertThatThrownBy(() -> CompactionSettings.builder().option(option, "8"))
-          .isInstanceOf(IllegalArgumentException.class)
-          .hasMessageContainingAll(option, "z-order");
     }
   }
 

@@ -4,6 +4,7 @@ import dev.firn.engine.Compaction;
 import dev.firn.engine.CompactionReport;
 import dev.firn.engine.CompactionSettings;
 import dev.firn.engine.Layout;
+import java.util.List;
 import java.util.Map;
 import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.Table;
@@ -44,6 +45,16 @@ public final class RewriteDataFilesAction implements RewriteDataFiles {
   @Override
   public RewriteDataFilesAction sort(SortOrder order) {
     return layout(new Layout.Sorted(order));
+  }
+
+  @Override
+  public RewriteDataFilesAction zOrder(String... columns) {
+    return layout(new Layout.ZOrder(List.of(columns), Layout.CurveInput.BYTES));
+  }
+
+  /** Follows a Hilbert curve over the ranks of the columns' values. */
+  public RewriteDataFilesAction hilbert(String... columns) {
+    return layout(new Layout.Hilbert(List.of(columns)));
   }
 
   private RewriteDataFilesAction layout(Layout value) {

@@ -5,8 +5,11 @@ import dev.firn.engine.Layout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.apache.iceberg.SnapshotRef;
 import org.apache.iceberg.Table;
 import org.jspecify.annotations.Nullable;
@@ -66,6 +69,28 @@ final class RunOptions {
             "Sort the rows: 'table' for the table's own order, or an order such as"
                 + " \"a DESC NULLS LAST, bucket(8, b), days(ts)\".")
     @Nullable String sort; // null: not given
+
+    @Option(
+        names = "--zorder",
+        paramLabel = "COLUMNS",
+        description = "Put the rows on a z-order curve over these columns, as in \"a, b, c.d\".")
+    @Nullable String zOrder; // null: not given
+
+    @Option(
+        names = "--hilbert",
+        paramLabel = "COLUMNS",
+        description =
+            "Put the rows on a Hilbert curve over the ranks of these columns' values. Mostly better"
+                + " than z-order.")
+    @Nullable String hilbert; // null: not given
+
+    @Option(
+        names = "--curve-input",
+        paramLabel = "bytes|rank",
+        description =
+            "What --zorder runs over: the first bytes of the values, as Spark does, or their ranks,"
+                + " which neither skew nor texts that begin alike can spoil. Default: bytes.")
+    Layout.@Nullable CurveInput curveInput; // null: not given
 
     @Option(
         names = "--snapshot-property",
@@ -142,8 +167,9 @@ final class RunOptions {
     if (task.where != null) {
       builder.filter(WherePredicate.parse(task.where, loaded.schema(), !task.caseInsensitive));
     }
-    if (task.sort != null) {
-      builder.layout(layout(task.sort, loaded));
+    Layout layout = layout(loaded);
+    if (layout != null) {
+      builder.layout(layout);
     }
     if (machine.memory != null) {
       builder.memoryBytes(ByteSize.parse("--memory", machine.memory));
@@ -168,7 +194,29 @@ final class RunOptions {
     return line;
   }
 
-  private Layout layout(String sort, Table loaded) {
+  private @Nullable Layout layout(Table loaded) {
+    if (Stream.of(task.sort, task.zOrder, task.hilbert).filter(Objects::nonNull).count() > 1) {
+      throw new UsageException("Only one of --sort, --zorder and --hilbert can be given");
+    }
+    if (task.curveInput != null && task.zOrder == null) {
+      throw new UsageException(
+          "--curve-input is given without --zorder"
+              + (task.hilbert == null ? "" : "; --hilbert always runs over ranks"));
+    }
+    if (task.zOrder != null) {
+      Layout.CurveInput input = task.curveInput == null ? Layout.CurveInput.BYTES : task.curveInput;
+      return new Layout.ZOrder(columns("--zorder", task.zOrder, loaded), input);
+    } else if (task.hilbert != null) {
+      return new Layout.Hilbert(columns("--hilbert", task.hilbert, loaded));
+    }
+    return task.sort == null ? null : sorted(task.sort, loaded);
+  }
+
+  private List<String> columns(String option, String given, Table loaded) {
+    return SortOrderText.columns(option, given, loaded.schema(), !task.caseInsensitive);
+  }
+
+  private Layout sorted(String sort, Table loaded) {
     if (sort.trim().toLowerCase(Locale.ROOT).equals("table")) {
       if (loaded.sortOrder().isUnsorted()) {
         throw new UsageException(

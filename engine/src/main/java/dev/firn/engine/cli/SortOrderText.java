@@ -1,5 +1,6 @@
 package dev.firn.engine.cli;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import net.sf.jsqlparser.JSQLParserException;
@@ -53,6 +54,32 @@ final class SortOrderText {
     } catch (ValidationException | IllegalArgumentException e) {
       throw new UsageException(context + ": " + e.getMessage(), e);
     }
+  }
+
+  /**
+   * The names of columns that are listed, as in {@code a, b.c}.
+   *
+   * @param option what gives the list
+   * @throws UsageException if it is something else or names no column
+   */
+  static List<String> columns(String option, String text, Schema schema, boolean caseSensitive) {
+    String context = "Cannot use " + option + " '" + text + "'";
+    Columns columns = new Columns(schema, caseSensitive, context);
+    List<String> names = new ArrayList<>();
+    for (OrderByElement element : elements(text, context)) {
+      if (!(element.getExpression() instanceof Column column)
+          || element.isAscDescPresent()
+          || !element.isAsc()
+          || element.getNullOrdering() != null) {
+        throw columns.refused("'" + element + "' is not just a column: a curve has no direction");
+      }
+      String name = columns.nameOf(columns.find(column));
+      if (names.contains(name)) {
+        throw columns.refused("the column '" + name + "' is named twice");
+      }
+      names.add(name);
+    }
+    return names;
   }
 
   private static List<OrderByElement> elements(String text, String context) {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.firn.engine.CompactionOption;
 import java.io.FileNotFoundException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.Schema;
@@ -108,11 +110,23 @@ class FirnTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--zorder id,name", "--z-order id,name"})
-  void o12ZOrderIsAUsageError(String flag) {
-    String[] line = ("compact db.orders " + flag).split(" ");
-    assertThat(terminal.run(line)).isEqualTo(2);
-    assertThat(terminal.err()).contains("Unknown option", line[2]);
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--zorder=nope               | there is no column 'nope'",
+        "--zorder=id --sort=id       | Only one of --sort, --zorder and --hilbert",
+        "--zorder=id --hilbert=id    | Only one of --sort, --zorder and --hilbert",
+        "--hilbert=id --curve-input=rank | --hilbert always runs over ranks",
+        "--curve-input=rank          | --curve-input is given without --zorder",
+        "--zorder=bucket(8,id)       | is not just a column",
+        "--zorder=id,id              | 'id'",
+        "--zorder=id --curve-input=rank --var-length-contribution=8 | belongs to z-order over bytes",
+      })
+  void o12CurvesThatCannotBeAreUsageErrors(String flags, String message) {
+    List<String> line = new ArrayList<>(List.of("compact", "db.orders"));
+    line.addAll(List.of(flags.trim().split(" +")));
+    assertThat(terminal.run(line.toArray(String[]::new))).isEqualTo(2);
+    assertThat(terminal.err()).contains(message);
   }
 
   @Test
