@@ -3,6 +3,13 @@ package dev.firn.engine;
 import static org.apache.iceberg.types.Types.NestedField.optional;
 import static org.apache.iceberg.types.Types.NestedField.required;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.firn.engine.FileDecision.Reason;
+import org.apache.iceberg.NullOrder;
+import org.apache.iceberg.SortOrder;
+import org.apache.iceberg.expressions.Expressions;
+import org.junit.jupiter.api.Test;
 
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.TableFiles;
@@ -44,7 +51,7 @@ class OverlapCompactionTest {
           required(2, "region", Types.StringType.get()),
           optional(3, "note", Types.StringType.get()));
 
-  private static final int ROUNDS = Integer.getInteger("firn.test.rounds", 8);
+  private static final int ROUNDS = Integer.getInteger("firn.test.rounds", 6);
 
   @TempDir Path directory;
   @TempDir Path scratch;
@@ -155,7 +162,7 @@ class OverlapCompactionTest {
   // ---- convergence
 
   @ParameterizedTest
-  @CsvSource({"1, 4, false, 2", "4, 8, true, 2", "0, 3, false, 3", "2, 1.5, true, 3"})
+  @CsvSource({"1, 4, false, 2", "4, 8, true, 2", "0, 3, false, 3"})
   void depthAndBytesStayBoundedUnderRandomUpserts(
       int depthMax, double amplificationMax, boolean partitioned, int formatVersion) {
     long seed = Long.getLong("firn.test.seed", System.nanoTime());
@@ -208,7 +215,7 @@ class OverlapCompactionTest {
       if (most(after) <= depthMax + 1) {
         assertThat(again.groups()).as("a run after a run, " + what).isEmpty();
       }
-      LOG.info(
+      LOG.debug(
           "round {}: {} files deep, then {}; {} KB new, {} KB rewritten, in all {} for each",
           round,
           most(before),
@@ -268,5 +275,248 @@ class OverlapCompactionTest {
   private static String note(Record row) {
     Object note = row.getField("note");
     return note == null ? null : note.toString();
+  }
+
+  // ---- plans
+
+  private static Map<String, FileDecision> decisions(CompactionPlan plan) {
+    return plan.decisions().stream()
+        .collect(Collectors.toMap(FileDecision::location, decision -> decision));
+  }
+
+  @Test
+  void thePlanSaysOfEachFileHowDeepItLies() {
+    Table table = table(false, 2);
+    TableFiles files = TableFiles.of(table);
+    DataFile apart = files.append(rows(LongStream.range(10_000, 10_050), "eu"));
+    DataFile one = files.append(rows(LongStream.range(0, 100), "eu"));
+    DataFile two = files.append(rows(LongStream.range(50, 150), "eu"));
+    DataFile large = files.append(rows(LongStream.range(20_000, 29_000), "eu"));
+    DataFile small = files.append(rows(LongStream.range(25_000, 25_002), "eu"));
+    table.refresh();
+    CompactionPlan plan = plan(table, overlap(0, 3));
+    assertThat(plan.groups()).hasSize(1);
+    Map<String, FileDecision> decisions = decisions(plan);
+    assertThat(decisions).hasSize(5);
+    assertThat(decisions.get(one.location()))
+        .matches(decision -> decision.reason() == Reason.OVERLAP && decision.chosen())
+        .matches(decision -> decision.detail().contains("1 other file covers"));
+    assertThat(decisions.get(two.location()).group()).isEqualTo(1);
+    assertThat(decisions.get(apart.location()))
+        .matches(decision -> decision.reason() == Reason.IN_ORDER && !decision.chosen())
+        .matches(decision -> decision.detail().contains("0 other files cover a part"))
+        .matches(decision -> decision.detail().contains("limit 0"));
+    for (DataFile left : List.of(large, small)) {
+      assertThat(decisions.get(left.location()))
+          .matches(decision -> decision.reason() == Reason.WRITE_BUDGET && !decision.chosen())
+          .matches(decision -> decision.detail().contains("over the write budget"))
+          .matches(decision -> decision.detail().contains("more than 3 bytes"));
+    }
+    assertThat(plan(table, overlap(0, 100_000)).inputFiles()).isEqualTo(4);
+    assertThat(plan(table, overlap(1, 100_000)).groups()).isEmpty();
+  }
+
+  @Test
+  void theDeepestAreTakenWhereFilesAreCapped() {
+    Table table = table(false, 2);
+    TableFiles files = TableFiles.of(table);
+    for (int i = 0; i < 2; i++) {
+      files.append(rows(LongStream.range(0, 10), "eu"));
+    }
+    for (int i = 0; i < 3; i++) {
+      files.append(rows(LongStream.range(100, 110), "eu"));
+    }
+    table.refresh();
+    CompactionPlan plan = plan(table, overlap(0, 8).option("max-files-to-rewrite", "4"));
+    assertThat(plan.inputFiles()).isEqualTo(3);
+    assertThat(plan.decisions())
+        .filteredOn(decision -> !decision.chosen())
+        .hasSize(2)
+        .allMatch(decision -> decision.reason() == Reason.FILES_CAP);
+  }
+
+  @Test
+  void p2FilesOfOtherSpecsAreLeftUnlessTheyKeepTheirs() {
+    Table table = table(false, 2);
+    TableFiles.of(table).append(rows(LongStream.range(0, 10), "eu"));
+    TableFiles.of(table).append(rows(LongStream.range(0, 10), "eu"));
+    table.updateSpec().addField("region").commit();
+    TableFiles.of(table).append(rows(LongStream.range(0, 10), "eu"));
+    TableFiles.of(table).append(rows(LongStream.range(0, 10), "us"));
+    TableFiles.of(table).append(rows(LongStream.range(5, 20), "us"));
+    table.refresh();
+    CompactionPlan plan = plan(table, overlap(0, 8));
+    assertThat(plan.groupPartitions()).containsExactly("region=us");
+    assertThat(plan.decisions())
+        .filteredOn(decision -> decision.specId() == 0)
+        .hasSize(2)
+        .allMatch(decision -> decision.reason() == Reason.OTHER_SPEC)
+        .allMatch(decision -> decision.detail().contains("keep-partition-spec"));
+    Map<String, Map<Long, Integer>> before = covers(table);
+    CompactionSettings.Builder keep = overlap(0, 8).option("keep-partition-spec", "true");
+    List<Record> live = live(table);
+    assertThat(Runs.of(table, keep).groups().committed()).isEqualTo(2);
+    assertThat(live(table)).isEqualTo(live);
+    nowhereDeeper(before, covers(table), "specs kept");
+    assertThat(plan(table, keep).groups()).isEmpty();
+    assertThat(most(covers(table))).isEqualTo(1);
+  }
+
+  @Test
+  void ordersWhoseOverlapsCannotBeToldAreRefused() {
+    Table table =
+        TableBuilder.at(directory.resolve("table"))
+            .schema(SCHEMA)
+            .property("write.metadata.metrics.column.note", "none")
+            .create();
+    TableFiles.of(table).append(rows(LongStream.range(0, 10), "eu"));
+    table.refresh();
+    refused(table, overlap(0, 8), "sort order", "none");
+    SortOrder.Builder order = SortOrder.builderFor(SCHEMA);
+    refused(
+        table,
+        overlap(0, 8).layout(new Layout.Sorted(order.asc(Expressions.bucket("id", 4)).build())),
+        "bucket[4] of column id",
+        "strategy to size");
+    refused(
+        table,
+        overlap(0, 8).layout(new Layout.Sorted(SortOrder.builderFor(SCHEMA).asc("note").build())),
+        "no bounds of column note");
+    assertThatThrownBy(() -> overlap(0, 8).layout(new Layout.BinPack()).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll("does not sort", "strategy to size");
+  }
+
+  private static void refused(Table table, CompactionSettings.Builder settings, String... words) {
+    assertThatThrownBy(() -> plan(table, settings))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll(words);
+    assertThatThrownBy(() -> new Compaction(table, settings.build(), new Committed()).run())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContainingAll(words);
+  }
+
+  // ---- odd keys
+
+  /**
+   * Text of one long beginning and text too long for a page header, nulls, values that are most of
+   * the rows, an order that is not the table's: when all overlap is gone, none is seen any more.
+   */
+  @ParameterizedTest
+  @CsvSource({"note, 0", "note, 20", "note, 5000", "region, 0", "region, 12"})
+  void aRunAfterARunPlansNothingWhateverTheKeys(String column, int beginning) {
+    long seed = Long.getLong("firn.test.seed", System.nanoTime());
+    Random random = new Random(seed);
+    Table table =
+        TableBuilder.at(directory.resolve("table"))
+            .schema(SCHEMA)
+            .property("write.parquet.row-group-check-min-record-count", "20")
+            .property("write.parquet.row-group-size-bytes", "4000")
+            .create();
+    String start = "a".repeat(beginning);
+    for (int i = 0; i < 6; i++) {
+      List<Record> rows = new ArrayList<>();
+      for (int j = 0; j < 120; j++) {
+        String key = random.nextInt(3) == 0 ? "b" : Integer.toString(random.nextInt(900), 36);
+        boolean isNull = random.nextInt(9) == 0;
+        rows.add(
+            column.equals("note")
+                ? row(random.nextInt(100), "eu", isNull ? null : start + key)
+                : row(random.nextInt(100), start + key, isNull ? null : "n"));
+      }
+      TableFiles.of(table).append(rows);
+    }
+    SortOrder order =
+        SortOrder.builderFor(SCHEMA)
+            .desc(column, NullOrder.NULLS_LAST)
+            .asc("id", NullOrder.NULLS_FIRST)
+            .build();
+    CompactionSettings.Builder settings = overlap(0, 100).layout(new Layout.Sorted(order));
+    List<Record> live = sorted(live(table));
+    Runs.of(table, settings.option("target-file-size-bytes", "2000"));
+    assertThat(sorted(live(table))).isEqualTo(live);
+    assertThat(TableRows.dataFiles(table, table.currentSnapshot()))
+        .as("rerun with -Dfirn.test.seed=" + seed)
+        .hasSizeGreaterThan(1);
+    assertThat(plan(table, settings).decisions())
+        .as("rerun with -Dfirn.test.seed=" + seed)
+        .noneMatch(FileDecision::chosen)
+        .allMatch(decision -> decision.detail().startsWith("0 other"));
+  }
+
+  /** Bounds are cut after 16 characters unless the table has it otherwise (M1). */
+  @Test
+  void m1KeysThatAreAlikeForLongerThanBoundsAreToldApartByLongerBounds() {
+    Table table = table(false, 2);
+    for (String mode : List.of("truncate(16)", "truncate(24)")) {
+      table.updateProperties().set("write.metadata.metrics.column.note", mode).commit();
+      for (int i = 0; i < 2; i++) {
+        List<Record> rows = new ArrayList<>();
+        for (int id = 0; id < 20; id++) {
+          rows.add(row(id, "eu", "the same beginning " + id));
+        }
+        TableFiles.of(table).append(rows);
+      }
+      table.refresh();
+      SortOrder order = SortOrder.builderFor(SCHEMA).asc("note", NullOrder.NULLS_LAST).build();
+      assertThat(plan(table, overlap(0, 8).layout(new Layout.Sorted(order))).inputFiles())
+          .as(mode)
+          .isEqualTo(mode.contains("16") ? 0 : 4); // those of before reach over their bounds' cut
+    }
+  }
+
+  private static List<Record> sorted(List<Record> rows) {
+    List<Record> sorted = new ArrayList<>(rows);
+    sorted.sort(Comparator.comparing(Record::toString));
+    return sorted;
+  }
+
+  // ---- groups of sorted layouts
+
+  @ParameterizedTest
+  @CsvSource({"1, 1000000000", "3, 1000000000", "1000, 9000"})
+  void o11OutputsOfARunDoNotOverlapWhateverTheNumberOfGroups(int filesMax, long bytesMax) {
+    long seed = Long.getLong("firn.test.seed", System.nanoTime());
+    Random random = new Random(seed);
+    Table table = table(true, 2);
+    for (int i = 0; i < 24; i++) {
+      long first = random.nextInt(3000);
+      String region = random.nextBoolean() ? "eu" : "us";
+      TableFiles.of(table)
+          .append(rows(LongStream.range(first, first + 1 + random.nextInt(200)), region));
+    }
+    table.refresh();
+    List<Record> live = sorted(live(table));
+    CompactionReport report =
+        Runs.of(
+            table,
+            Runs.all(scratch)
+                .layout(new Layout.TableOrder())
+                .option("max-file-group-input-files", "" + filesMax)
+                .option("max-file-group-size-bytes", "" + bytesMax));
+    assertThat(report.groups().committed()).isGreaterThan(2);
+    assertThat(sorted(live(table))).isEqualTo(live);
+    assertThat(most(covers(table)))
+        .as("files over one place, rerun with -Dfirn.test.seed=" + seed)
+        .isEqualTo(1);
+  }
+
+  @Test
+  void filesThatHangTogetherAreOneGroupHoweverLarge() {
+    Table table = table(false, 2);
+    for (int i = 0; i < 6; i++) {
+      TableFiles.of(table).append(rows(LongStream.range(10 * i, 10 * i + 15), "eu"));
+    }
+    TableFiles.of(table).append(rows(LongStream.range(1000, 1010), "eu"));
+    table.refresh();
+    CompactionSettings.Builder settings =
+        Runs.all(scratch)
+            .layout(new Layout.TableOrder())
+            .option("max-file-group-input-files", "2");
+    assertThat(plan(table, settings).groups().stream().map(RewriteFileGroup::inputFileNum))
+        .containsExactly(6, 1);
+    SortOrder byHash = SortOrder.builderFor(SCHEMA).asc(Expressions.bucket("id", 4)).build();
+    assertThat(plan(table, settings.layout(new Layout.Sorted(byHash))).groups()).hasSize(1);
+    assertThat(plan(table, settings.layout(new Layout.BinPack())).groups()).hasSize(4);
   }
 }
