@@ -207,7 +207,7 @@ public enum CompactionOption {
           case FACTOR ->
               text.matches("\\d{0,9}(\\.\\d{1,9})?")
                   && text.matches(".*\\d.*")
-                  && Double.parseDouble(text) > 1;
+                  && Double.parseDouble(text) >= 1.1;
           case TEXT -> texts.contains(text.toLowerCase(Locale.ROOT));
         };
     if (!good) {
@@ -233,7 +233,7 @@ public enum CompactionOption {
       case NUMBER -> "a whole number, 0 or more";
       case RATIO -> "a number above 0, at most 1";
       case FLAG -> "true or false";
-      case FACTOR -> "a number above 1";
+      case FACTOR -> "a number, at least 1.1";
       case TEXT -> "one of " + String.join(", ", texts);
     };
   }

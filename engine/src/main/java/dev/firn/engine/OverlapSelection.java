@@ -1,11 +1,9 @@
 package dev.firn.engine;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.Deque;
 import java.util.List;
 
 /**
@@ -21,11 +19,13 @@ import java.util.List;
  * beside many narrow ones goes with them, and is narrow afterwards.
  *
  * <p><b>Budget.</b> Of a set, the heaviest files that do not overlap one another are in order
- * already: its <em>base</em>. All other bytes are new to that order. If the set has more than
- * {@code amplificationMax} bytes for each new one, the base is left where it is, and the others are
- * chosen among themselves as far as they meet in too deep gaps, with a base of their own, and so
- * on. So small wide files are merged with one another until they are worth a rewrite of what they
- * lie over, whoever wrote the files and whatever is still known of their snapshots.
+ * already: its <em>base</em>. All other bytes are new to that order, whoever wrote the files and
+ * whatever is still known of their snapshots. If the set has more than {@code amplificationMax}
+ * bytes for each new one, the base is left where it is, and the others are chosen among themselves
+ * as far as they meet in too deep gaps, with a base of their own, and so on. The base is left too
+ * where what remains is enough to bring the depth within the limit and has fewer bytes for each new
+ * one. So small wide files are merged with one another, files of a size with files of a size, until
+ * they are worth a rewrite of what they lie over.
  *
  * <p><b>Why it converges.</b> Let {@code c(g)} be the number of files that cover a gap.
  *
@@ -33,20 +33,24 @@ import java.util.List;
  *   <li>No run makes any place deeper. A set hangs together, so each place between its first and
  *       its last key is inside of at least one of its files. Its outputs hold the same keys, in
  *       order, and do not overlap: of them at most one covers the place.
- *   <li>What no budget cuts is done at once. If all files at a too deep gap are chosen in one set,
- *       one is there afterwards; if the base was left out {@code r} times, at most {@code r + 1}: a
- *       base has at most one file there. While {@code r <= depthMax} the gap is no longer too deep,
- *       and no other became so by 1. If this is so for all gaps, the next run plans nothing.
+ *   <li>What no budget cuts is done at once. All files at a too deep gap begin in one set. Each
+ *       base has at most one file there; the others, if there are two, stay together. So if bases
+ *       were left out {@code r} times, at most {@code r + 1} files cover the gap afterwards. While
+ *       {@code r <= depthMax} it is no longer too deep, and no other became so by 1. If this is so
+ *       for all gaps, the next run plans nothing.
  *   <li>What the budget leaves is little. When a set of {@code b} bytes is over the budget, less
- *       than {@code b / amplificationMax} bytes remain for the next step. So {@code r} is less than
- *       the logarithm, to that base, of the set's bytes by those of its smallest file, and {@code
- *       c(g)} is at most the greater of {@code depthMax + 1} and {@code r + 1} after the run.
+ *       than {@code b / amplificationMax} bytes remain for the next step. So {@code r} is at most
+ *       {@code depthMax}, or less than the logarithm, to that base, of the set's bytes by those of
+ *       its smallest file.
  *   <li>Runs without new data come to an end, for each makes the sum of all {@code c(g)} smaller.
  * </ol>
  *
  * <p>Takes O(n log n) time, for each time a base is left out. Immutable.
  */
 final class OverlapSelection {
+  /** How many bases are left out at most only because that is cheaper. */
+  private static final int CHEAPER_STEPS_MAX = 16;
+
   private final int[] from;
   private final int[] to;
   private final long[] bytes;
@@ -68,7 +72,7 @@ final class OverlapSelection {
    * @param to one more than the last gap that each file covers; {@code from} if it covers none
    * @param bytes the size of each file, positive
    * @param depthMax other files that may cover a gap with a file
-   * @param amplificationMax bytes to rewrite for each that is new, above 1
+   * @param amplificationMax bytes to rewrite for each that is new, at least 1.1
    */
   OverlapSelection(int[] from, int[] to, long[] bytes, int depthMax, double amplificationMax) {
     this.from = from;
@@ -82,17 +86,9 @@ final class OverlapSelection {
     for (int gap = 0; gap < gaps; gap++) {
       deepBefore[gap + 1] = deepBefore[gap] + (isTooDeep(gap) ? 1 : 0);
     }
-    Deque<int[]> open = new ArrayDeque<>();
     int[] deep = Arrays.stream(all(from.length)).filter(this::coversTooDeep).toArray();
-    connected(deep).forEach(open::add);
-    while (!open.isEmpty()) {
-      int[] set = open.remove();
-      boolean[] base = base(set);
-      if (isWorthIt(set, base)) {
-        sets.add(set);
-      } else {
-        open.addAll(meeting(without(set, base)));
-      }
+    for (int[] set : connected(deep)) {
+      sets.addAll(choice(set, 0).sets);
     }
     sets.sort(Comparator.comparingInt(set -> from[set[0]]));
   }
@@ -233,14 +229,50 @@ final class OverlapSelection {
     return sets;
   }
 
-  private boolean isWorthIt(int[] set, boolean[] base) {
+  /**
+   * What is taken of a set.
+   *
+   * @param all bytes of it
+   * @param added those of them that are new to their set's base
+   * @param enough whether nothing is too deep afterwards
+   */
+  private record Choice(List<int[]> sets, double all, double added, boolean enough) {}
+
+  /**
+   * Chooses of a set what is cheapest for each new byte, of what is within the budget and enough.
+   *
+   * @param left how often a base was left out to come to this set
+   */
+  private Choice choice(int[] set, int left) {
+    boolean[] base = base(set);
     double all = 0;
     double added = 0;
     for (int i = 0; i < set.length; i++) {
       all += bytes[set[i]];
       added += base[i] ? 0 : bytes[set[i]];
     }
-    return all <= amplificationMax * added;
+    boolean within = all <= amplificationMax * added;
+    if (within && left >= Math.min(depthMax, CHEAPER_STEPS_MAX)) {
+      return new Choice(List.of(set), all, added, left <= depthMax);
+    }
+    Choice rest = choiceOf(meeting(without(set, base)), left + 1);
+    boolean cheaper = rest.enough && rest.all * added < all * rest.added;
+    return within && !cheaper ? new Choice(List.of(set), all, added, left <= depthMax) : rest;
+  }
+
+  private Choice choiceOf(List<int[]> parts, int left) {
+    List<int[]> chosen = new ArrayList<>();
+    double all = 0;
+    double added = 0;
+    boolean enough = left <= depthMax;
+    for (int[] part : parts) {
+      Choice choice = choice(part, left);
+      chosen.addAll(choice.sets);
+      all += choice.all;
+      added += choice.added;
+      enough &= choice.enough;
+    }
+    return new Choice(chosen, all, added, enough);
   }
 
   private static int[] without(int[] set, boolean[] base) {

@@ -6,11 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.firn.engine.FileDecision.Reason;
-import org.apache.iceberg.NullOrder;
-import org.apache.iceberg.SortOrder;
-import org.apache.iceberg.expressions.Expressions;
-import org.junit.jupiter.api.Test;
-
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.TableFiles;
 import dev.firn.testdata.TableRows;
@@ -28,13 +23,17 @@ import java.util.function.LongUnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.apache.iceberg.DataFile;
+import org.apache.iceberg.NullOrder;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.SortOrder;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.expressions.Expressions;
 import org.apache.iceberg.types.Conversions;
 import org.apache.iceberg.types.Types;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -510,9 +509,7 @@ class OverlapCompactionTest {
     TableFiles.of(table).append(rows(LongStream.range(1000, 1010), "eu"));
     table.refresh();
     CompactionSettings.Builder settings =
-        Runs.all(scratch)
-            .layout(new Layout.TableOrder())
-            .option("max-file-group-input-files", "2");
+        Runs.all(scratch).layout(new Layout.TableOrder()).option("max-file-group-input-files", "2");
     assertThat(plan(table, settings).groups().stream().map(RewriteFileGroup::inputFileNum))
         .containsExactly(6, 1);
     SortOrder byHash = SortOrder.builderFor(SCHEMA).asc(Expressions.bucket("id", 4)).build();

@@ -44,8 +44,7 @@ class OverlapRoundsTest {
     List<Piece> pieces = new ArrayList<>();
     for (int i = 0; i < base; i++) {
       pieces.add(
-          new Piece(
-              (int) ((long) KEYS * i / base), (int) ((long) KEYS * (i + 1) / base), TARGET));
+          new Piece((int) ((long) KEYS * i / base), (int) ((long) KEYS * (i + 1) / base), TARGET));
     }
     long written = 0;
     long rewritten = 0;

@@ -128,8 +128,10 @@ class OverlapSelectionTest {
       files.add(i, i + 1, 100);
     }
     files.add(40, 42, 30).add(40, 42, 30);
-    OverlapSelection selection = files.select(1, 8);
-    assertThat(chosen(selection)).containsExactlyInAnyOrder(40, 41, 100, 101);
+    assertThat(chosen(files.select(0, 8))).containsExactlyInAnyOrder(40, 41, 100, 101);
+    assertThat(chosen(files.select(1, 8)))
+        .as("the least for each new byte that brings depth within the limit")
+        .containsExactlyInAnyOrder(100, 101);
   }
 
   @Test
@@ -151,7 +153,8 @@ class OverlapSelectionTest {
     Files after = files.after(selection.sets(), 1000);
     assertThat(after.covers()).containsOnly(2);
     assertThat(after.select(1, 8).sets()).isEmpty();
-    assertThat(chosen(files.select(1, 10_000))).as("with a budget for all").hasSize(103);
+    assertThat(chosen(files.select(0, 8))).hasSize(3);
+    assertThat(chosen(files.select(0, 10_000))).as("with a budget for all").hasSize(103);
   }
 
   @Test
@@ -293,7 +296,7 @@ class OverlapSelectionTest {
       files.add(0, 50_000, 10);
     }
     assertThat(chosen(files.select(4, 1.2))).hasSize(50_000);
-    assertThat(chosen(files.select(4, 1000))).hasSize(100_000);
+    assertThat(chosen(files.select(0, 1000))).hasSize(100_000);
     assertThat(files.select(4, 8).depths()).containsOnly(50_000);
   }
 }

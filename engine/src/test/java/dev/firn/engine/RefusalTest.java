@@ -270,7 +270,7 @@ class RefusalTest {
     "max-overlap-depth, 3, strategy is not overlap",
     "max-overlap-depth, -1, 0 or more",
     "max-write-amplification, 3, strategy is not overlap",
-    "max-write-amplification, 1, above 1",
+    "max-write-amplification, 1, at least 1.1",
     "allow-format-change, orc, true or false",
     "rewrite-all, yes, true or false",
     "use-starting-sequence-number, 1, true or false"
