@@ -21,6 +21,8 @@ class BenchmarksTest {
                     .param("column", "TEXT_FEW")
                     .param("codec", "zstd")
                     .param("keys", "HILBERT_RANK")
+                    .param("limit", "1")
+                    .param("rowGroupRows", "20000")
                     .param("columns", "LONG_UNIQUE+TEXT_UNIQUE")
                     .mode(Mode.SingleShotTime)
                     .warmupIterations(0)
@@ -30,6 +32,6 @@ class BenchmarksTest {
                     .verbosity(VerboseMode.SILENT)
                     .build())
             .run();
-    assertThat(results).hasSize(6);
+    assertThat(results).hasSize(7);
   }
 }
