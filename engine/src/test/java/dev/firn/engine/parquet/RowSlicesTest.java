@@ -31,11 +31,14 @@ import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.data.Record;
+import org.apache.iceberg.expressions.Literal;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.Types;
 import org.apache.iceberg.types.Types.NestedField;
+import org.apache.parquet.example.data.Group;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.Util;
+import org.apache.parquet.io.api.Binary;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -271,6 +274,78 @@ class RowSlicesTest {
                   .sum())
           .as("the list, keys, values and the column of nulls")
           .isEqualTo(4);
+    }
+  }
+
+  @Test
+  void s6SlicesOfAFileFromBeforeTheSchemaChanged() throws Exception {
+    Table table =
+        table(
+            new Schema(
+                NestedField.required(1, "i", Types.IntegerType.get()),
+                NestedField.optional(2, "f", Types.FloatType.get()),
+                NestedField.optional(3, "d", Types.DecimalType.of(7, 2)),
+                NestedField.optional(
+                    4,
+                    "s",
+                    Types.StructType.of(
+                        NestedField.optional(5, "a", Types.IntegerType.get()),
+                        NestedField.optional(6, "b", Types.StringType.get()))),
+                NestedField.optional(7, "gone", Types.StringType.get())));
+    DataFile file =
+        TableFiles.of(table)
+            .property("write.parquet.page-size-bytes", "256")
+            .property("write.parquet.page-row-limit", "70")
+            .append(new RandomRows(5).rows(table.schema(), 1500));
+    table
+        .updateSchema()
+        .updateColumn("i", Types.LongType.get())
+        .updateColumn("f", Types.DoubleType.get())
+        .updateColumn("d", Types.DecimalType.of(20, 2))
+        .addColumn("s", "c", Types.LongType.get())
+        .deleteColumn("gone")
+        .deleteColumn("s.b")
+        .addColumn("added", Types.StringType.get(), Literal.of("initial"))
+        .commit();
+    for (long limit : new long[] {1, 8192}) {
+      try (ReaderFixture fixture = new ReaderFixture(table, 97, limit)) {
+        assertThat(segments(fixture, file, table.schema()).size()).isGreaterThan(3);
+        assertThat(fixture.lines(file)).isEqualTo(fixture.expected(file));
+      }
+    }
+  }
+
+  @Test
+  void s16SlicesOfOldTimestamps() throws Exception {
+    Table table = table(new Schema(NestedField.optional(1, "t", Types.TimestampType.withZone())));
+    HandMadeParquet made =
+        new HandMadeParquet(directory.resolve("old.parquet"), "optional int96 t = 1;")
+            .with(builder -> builder.withPageRowCountLimit(10).withDictionaryEncoding(false));
+    for (int i = 0; i < 200; i++) {
+      byte[] value =
+          ByteBuffer.allocate(12)
+              .order(ByteOrder.LITTLE_ENDIAN)
+              .putLong(i * 1000L)
+              .putInt(2_440_588)
+              .array();
+      boolean missing = i % 9 == 0;
+      made.row(row -> addUnless(missing, row, value));
+    }
+    DataFile file = made.write();
+    List<String> whole;
+    try (ReaderFixture fixture = new ReaderFixture(table, 64)) {
+      whole = fixture.lines(file, table.schema());
+    }
+    assertThat(whole).hasSize(200);
+    try (ReaderFixture fixture = new ReaderFixture(table, 64, 1)) {
+      assertThat(segments(fixture, file, table.schema()).size()).isGreaterThan(10);
+      assertThat(fixture.lines(file, table.schema())).isEqualTo(whole);
+    }
+  }
+
+  private static void addUnless(boolean missing, Group row, byte[] value) {
+    if (!missing) {
+      row.add("t", Binary.fromConstantByteArray(value));
     }
   }
 
