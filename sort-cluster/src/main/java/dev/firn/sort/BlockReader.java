@@ -57,7 +57,7 @@ final class BlockReader implements AutoCloseable {
       BlockBuffers contents = new BlockBuffers();
       long to = buffer.memoryAddress();
       for (int i = 0; i < buffers; i++) {
-        need(run, 8);
+        need(run, block, 8);
         long bytes = MemoryUtil.getLong(staging.memoryAddress() + at);
         at += 8;
         if (bytes < 0 || bytes > block.bytes()) {
@@ -86,13 +86,13 @@ final class BlockReader implements AutoCloseable {
       throws SpillException {
     for (long done = 0; done < bytes; done += pieceBytes) {
       int piece = (int) Math.min(pieceBytes, bytes - done);
-      need(run, 4);
+      need(run, block, 4);
       int stored = MemoryUtil.getInt(staging.memoryAddress() + at);
       at += 4;
       if (stored <= 0 || stored > piece) {
         throw changed(run, block, null);
       }
-      need(run, stored);
+      need(run, block, stored);
       long from = staging.memoryAddress() + at;
       if (stored == piece) {
         MemoryUtil.copyMemory(from, to + done, piece);
@@ -118,13 +118,13 @@ final class BlockReader implements AutoCloseable {
   }
 
   /** Makes so many bytes of the block available. */
-  private void need(SortedRun run, int bytes) throws SpillException {
+  private void need(SortedRun run, SortedRun.Block block, int bytes) throws SpillException {
     if (end - at >= bytes) {
       return;
     }
     int kept = end - at;
     if (kept + left < bytes) {
-      throw SpillException.corrupt(run.file(), "a block of it has changed", null);
+      throw changed(run, block, null);
     }
     if (kept > 0) {
       long start = staging.memoryAddress();

@@ -125,11 +125,11 @@ final class BlockWriter implements AutoCloseable {
   }
 
   /**
-   * At level 1 compressing costs about what writing and reading the same bytes to a disk of half a
-   * gigabyte a second does: less than that must be left.
+   * Packing and unpacking cost about three nanoseconds for each byte of these. Where 5 of 8 bytes
+   * are saved, which would be written and read, that is less than a disk of 500 MB a second takes.
    */
   private static boolean pays(long stored, long bytes) {
-    return stored <= bytes * 5 / 8;
+    return stored <= bytes * 3 / 8;
   }
 
   private int writePiece(SortedRun run, long address, int bytes, boolean compress)

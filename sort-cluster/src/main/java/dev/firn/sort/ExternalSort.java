@@ -45,6 +45,7 @@ final class ExternalSort implements AutoCloseable {
   private final BufferAllocator memory;
   private final long memoryBytesMax;
   private final long batchBytesMax;
+  private final int chunksMax;
   private final long blockBytes;
   private final int stagingBytes;
   private final Schema schema;
@@ -72,7 +73,8 @@ final class ExternalSort implements AutoCloseable {
       SortedRun.Opener opener,
       BufferAllocator memory,
       long memoryBytesMax,
-      long batchBytesMax) {
+      long batchBytesMax,
+      int chunksMax) {
     this.schema = schema;
     this.keys = keys;
     this.spill = spill;
@@ -80,6 +82,7 @@ final class ExternalSort implements AutoCloseable {
     this.memory = memory;
     this.memoryBytesMax = memoryBytesMax;
     this.batchBytesMax = batchBytesMax;
+    this.chunksMax = chunksMax;
     long part = Long.highestOneBit(memoryBytesMax / BLOCKS);
     this.blockBytes = Math.max(BLOCK_BYTES_MIN, Math.min(BLOCK_BYTES_MAX, part));
     this.stagingBytes = Math.toIntExact(2 * blockBytes);
@@ -226,7 +229,7 @@ final class ExternalSort implements AutoCloseable {
     long copy = 2 * bytes + buffers * (BUFFER_BYTES + count / 4);
     long index = rounded(4 * rows) + rounded(KeySort.ROW_BYTES * rows);
     return rows <= Integer.MAX_VALUE / 2
-        && buffer.chunkCount() < RowBuffer.CHUNKS_MAX - 1
+        && !buffer.isFull(chunksMax)
         && memory.getAllocatedMemory() + copy + index + batchReserve() + 2L * stagingBytes
             <= memoryBytesMax;
   }

@@ -51,6 +51,11 @@ final class RowBuffer implements AutoCloseable {
     return chunks.size() + (small.isEmpty() ? 0 : 1);
   }
 
+  /** Whether an addition, and what becomes of small ones, might be a chunk too many. */
+  boolean isFull(int chunksMax) {
+    return chunks.size() + small.size() + 2 > chunksMax;
+  }
+
   /**
    * Copies rows of a batch, at most {@link RowChunk#ROWS_MAX}. When memory is short, nothing is
    * added.

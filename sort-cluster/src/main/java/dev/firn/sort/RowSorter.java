@@ -77,7 +77,8 @@ public final class RowSorter implements AutoCloseable {
       BufferAllocator allocator,
       long memoryBytesMax,
       @Nullable Spill spill,
-      SortedRun.Opener opener) {
+      SortedRun.Opener opener,
+      int chunksMax) {
     this.keys = keys;
     this.width = schema.columns().size();
     this.memoryBytesMax = memoryBytesMax;
@@ -87,7 +88,8 @@ public final class RowSorter implements AutoCloseable {
     this.external =
         spill == null
             ? null
-            : new ExternalSort(schema, keys, spill, opener, memory, memoryBytesMax, batchBytesMax);
+            : new ExternalSort(
+                schema, keys, spill, opener, memory, memoryBytesMax, batchBytesMax, chunksMax);
   }
 
   /**
@@ -120,7 +122,8 @@ public final class RowSorter implements AutoCloseable {
       throw new IllegalArgumentException(
           "memoryBytesMax must be positive but was " + memoryBytesMax);
     }
-    return new RowSorter(schema, keys, allocator, memoryBytesMax, null, SortedRun.Opener.DISK);
+    return new RowSorter(
+        schema, keys, allocator, memoryBytesMax, null, SortedRun.Opener.DISK, RowBuffer.CHUNKS_MAX);
   }
 
   /**
@@ -139,7 +142,14 @@ public final class RowSorter implements AutoCloseable {
    */
   public static RowSorter spilling(
       Schema schema, SortKeys keys, BufferAllocator allocator, long memoryBytesMax, Spill spill) {
-    return spilling(schema, keys, allocator, memoryBytesMax, spill, SortedRun.Opener.DISK);
+    return spilling(
+        schema,
+        keys,
+        allocator,
+        memoryBytesMax,
+        spill,
+        SortedRun.Opener.DISK,
+        RowBuffer.CHUNKS_MAX);
   }
 
   static RowSorter spilling(
@@ -148,12 +158,13 @@ public final class RowSorter implements AutoCloseable {
       BufferAllocator allocator,
       long memoryBytesMax,
       Spill spill,
-      SortedRun.Opener opener) {
+      SortedRun.Opener opener,
+      int chunksMax) {
     long least = spillingBytesMin(schema, 0);
     if (memoryBytesMax < least) {
       throw ExternalSort.tooLittle(least, memoryBytesMax, null);
     }
-    return new RowSorter(schema, keys, allocator, memoryBytesMax, spill, opener);
+    return new RowSorter(schema, keys, allocator, memoryBytesMax, spill, opener, chunksMax);
   }
 
   /**
@@ -389,7 +400,7 @@ public final class RowSorter implements AutoCloseable {
     if (state != wanted) {
       throw new IllegalStateException(
           switch (state) {
-            case ADDING -> "The sorter is not drained";
+            case ADDING -> "The sorter takes rows";
             case DRAINED -> "The sorter is drained";
             case FAILED -> "The sorter has failed";
             case CLOSED -> "The sorter is closed";
