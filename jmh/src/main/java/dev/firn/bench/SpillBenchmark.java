@@ -51,7 +51,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Fork(value = 1, jvmArgsAppend = "--add-opens=java.base/java.nio=ALL-UNNAMED")
 @NullUnmarked // JMH sets the fields
 public class SpillBenchmark {
-  static final int ROWS = 1 << 21;
+  static final int ROWS = 1 << 20;
   private static final int BATCH_ROWS = 1 << 14;
   private static final Schema SCHEMA =
       new Schema(

@@ -24,6 +24,8 @@ class BenchmarksTest {
                     .param("limit", "1")
                     .param("rowGroupRows", "20000")
                     .param("columns", "LONG_UNIQUE+TEXT_UNIQUE")
+                    .param("order", "DAY_ID")
+                    .param("part", "16")
                     .mode(Mode.SingleShotTime)
                     .warmupIterations(0)
                     .measurementIterations(1)

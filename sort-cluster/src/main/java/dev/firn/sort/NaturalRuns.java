@@ -7,8 +7,11 @@ import org.jspecify.annotations.Nullable;
 /** Sequences of rows that came in order, as those of sorted files do. */
 final class NaturalRuns {
 
-  /** With more sequences than this, rows are sorted faster than merged. */
-  static final int RUNS_MAX = 16;
+  /** More sequences than this are not looked for: random rows show it soon. */
+  private static final int RUNS_MAX = 64;
+
+  /** Where more sequences than this overlap, rows are sorted faster than merged. */
+  private static final int OVERLAPPING_MAX = 4;
 
   private static final int STREAK_ROWS = 8;
 
@@ -18,7 +21,7 @@ final class NaturalRuns {
    * Where the sequences begin and the last one ends.
    *
    * @param ids the address of the rows' ids, in the order that they came in
-   * @return null if there are too many to be worth merging; then not all rows were looked at
+   * @return null if there are too many to be worth merging
    */
   static int @Nullable [] bounds(RowSources rows, long ids, int count) {
     int[] bounds = new int[RUNS_MAX + 1];
@@ -41,7 +44,32 @@ final class NaturalRuns {
       }
     }
     bounds[runs] = count;
-    return Arrays.copyOf(bounds, runs + 1);
+    return worthMerging(rows, ids, bounds, runs) ? Arrays.copyOf(bounds, runs + 1) : null;
+  }
+
+  private static boolean worthMerging(RowSources rows, long ids, int[] bounds, int runs) {
+    if (runs <= OVERLAPPING_MAX) {
+      return true;
+    }
+    RowCursor[] first = new RowCursor[runs];
+    RowCursor[] last = new RowCursor[runs];
+    for (int i = 0; i < runs; i++) {
+      first[i] = RowCursor.ofIds(rows, ids, bounds[i], bounds[i + 1]);
+      last[i] = RowCursor.ofIds(rows, ids, bounds[i + 1] - 1, bounds[i + 1]);
+    }
+    for (RowCursor start : first) {
+      int overlapping = 0;
+      for (int i = 0; i < runs; i++) {
+        if (RowCursor.compareKeys(first[i], start) <= 0
+            && RowCursor.compareKeys(start, last[i]) <= 0) {
+          overlapping++;
+        }
+      }
+      if (overlapping > OVERLAPPING_MAX) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /**

@@ -122,7 +122,7 @@ class ExternalSortFaultsTest {
     assertThat(sort(batches, spill)).isGreaterThan(2);
     int allocations = failing.allocations;
     int refused = 0;
-    for (int n = 0; n < allocations; n += 1 + random.nextInt(1 + allocations / 75)) {
+    for (int n = 0; n < allocations; n += 1 + random.nextInt(1 + allocations / 50)) {
       failing.left = n;
       Throwable failure = catchThrowable(() -> sort(batches, spill));
       // An addition that fails is tried again when the buffer is spilled.
@@ -135,7 +135,7 @@ class ExternalSortFaultsTest {
       assertNoFiles();
     }
     failing.left = Integer.MAX_VALUE;
-    assertThat(refused).isGreaterThan(50);
+    assertThat(refused).isGreaterThan(30);
     close(batches);
   }
 
@@ -147,7 +147,7 @@ class ExternalSortFaultsTest {
     int writes = faults.writes;
     assertThat(writes).isGreaterThan(10);
     int failures = 0;
-    for (int n = 0; n < writes; n += 1 + random.nextInt(1 + writes / 20)) {
+    for (int n = 0; n < writes; n += 1 + random.nextInt(1 + writes / 12)) {
       faults.writesLeft = n;
       Throwable failure = catchThrowable(() -> sort(batches, spill));
       if (failure != null) { // short writes may be fewer this time
@@ -177,7 +177,7 @@ class ExternalSortFaultsTest {
     assertThat(reads).isGreaterThan(10);
     faults.readFault = fault;
     int failures = 0;
-    for (int n = 0; n < reads; n += 1 + random.nextInt(1 + reads / 20)) {
+    for (int n = 0; n < reads; n += 1 + random.nextInt(1 + reads / 12)) {
       faults.readsLeft = n;
       Throwable failure = catchThrowable(() -> sort(batches, spill));
       if (failure != null || n < reads / 2) {

@@ -266,24 +266,40 @@ class ExternalSortTest {
 
   @Test
   void sortedFilesMakeARunEach() throws IOException {
-    List<Row> rows = new ArrayList<>();
-    for (int file = 0; file < 5; file++) {
-      List<Long> keys = new ArrayList<>();
-      for (int i = 0; i < 10_000; i++) {
-        keys.add(random.nextLong(1_000_000));
-      }
-      Collections.sort(keys);
-      for (long key : keys) {
-        rows.add(row(key, rows.size()));
-      }
-    }
+    List<Row> rows = sortedFiles(4, 10_000, 0);
     RowSorter.Stats stats = sort(rows, 400_000, 256);
-    assertThat(stats.runs()).as(rerun()).isBetween(4L, 5L);
-    assertThat(stats.rowsInOrder()).as(rerun()).isEqualTo(50_000);
-    // In memory, they are merged, not sorted.
+    assertThat(stats.runs()).as(rerun()).isBetween(3L, 4L);
+    assertThat(stats.rowsInOrder()).as(rerun()).isEqualTo(40_000);
     stats = sort(rows, 1 << 28, 256);
     assertThat(stats.runs()).isZero();
-    assertThat(stats.rowsInOrder()).isEqualTo(50_000);
+    assertThat(stats.rowsInOrder()).isEqualTo(40_000);
+  }
+
+  @Test
+  void sortedFilesAreMergedWhereFewOverlap() throws IOException {
+    // Each overlaps the one before; the last comes first.
+    List<Row> rows = sortedFiles(20, 1000, 600_000);
+    assertThat(sort(rows, 1 << 28, 256).rowsInOrder()).isEqualTo(20_000);
+    // All overlap: they are sorted.
+    rows = sortedFiles(20, 1000, 0);
+    assertThat(sort(rows, 1 << 28, 256).rowsInOrder()).isZero();
+  }
+
+  /** Files of a range of a million keys each, which begins {@code apart} after that of the next. */
+  private List<Row> sortedFiles(int files, int rowsEach, long apart) {
+    List<List<Long>> keys = new ArrayList<>();
+    for (int file = 0; file < files; file++) {
+      List<Long> inOrder = new ArrayList<>();
+      for (int i = 0; i < rowsEach; i++) {
+        inOrder.add(file * apart + random.nextInt(1_000_000));
+      }
+      Collections.sort(inOrder);
+      keys.add(inOrder);
+    }
+    Collections.reverse(keys);
+    List<Row> rows = new ArrayList<>();
+    keys.forEach(file -> file.forEach(key -> rows.add(row(key, rows.size()))));
+    return rows;
   }
 
   @Test
