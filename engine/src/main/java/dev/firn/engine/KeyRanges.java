@@ -55,6 +55,9 @@ final class KeyRanges {
 
   private static final int DECIMAL_BYTES = 17;
 
+  /** Bounds that are cut to more than this are taken as whole. */
+  private static final int CUT_MAX = 1 << 12;
+
   /**
    * A field of the order.
    *
@@ -251,22 +254,26 @@ final class KeyRanges {
       return span(column, null, null, mayBeNull); // bounds that contradict one another tell nothing
     }
     byte[] after = lower == null ? NOTHING : part(column, encode(column.result, lower, true));
-    byte[] before = upper == null ? unbounded() : part(column, beforeUpper(column, lower, upper));
+    Object end = upper == null ? greatestCut(column) : upper;
+    byte[] before = end == null ? unbounded() : part(column, beforeUpper(column, lower, end));
     boolean constant = !mayBeNull && lower != null && Arrays.equals(first, last);
     if (column.descending) {
       byte[] swapped = first;
       first = upper == null ? NOTHING : last;
       last = lower == null ? unbounded() : swapped;
       swapped = after;
-      after = upper == null ? NOTHING : before;
+      after = end == null ? NOTHING : before;
       before = lower == null ? unbounded() : swapped;
     }
-    if (mayBeNull && column.nullsFirst && first.length > 0) {
-      first = new byte[] {NULL_FIRST};
-      after = first;
-    } else if (mayBeNull && !column.nullsFirst && last[0] != UNBOUNDED) {
-      last = new byte[] {NULL_LAST};
-      before = last;
+    if (mayBeNull) {
+      byte[] ofNull = {column.nullsFirst ? NULL_FIRST : NULL_LAST};
+      if (column.nullsFirst) {
+        first = first.length == 0 ? first : ofNull;
+        after = after.length == 0 ? after : ofNull;
+      } else {
+        last = last[0] == UNBOUNDED ? last : ofNull;
+        before = before[0] == UNBOUNDED ? before : ofNull;
+      }
     }
     return new Span(first, last, after, before, constant);
   }
@@ -282,6 +289,9 @@ final class KeyRanges {
    * of the end point.
    */
   private static byte[] beforeUpper(Column column, @Nullable Object lower, Object upper) {
+    if (upper.equals(greatestCut(column))) {
+      return encode(column.result, upper, false);
+    }
     Object uncut = upper;
     if (upper instanceof CharSequence text) {
       uncut = uncut(column, lower == null ? null : lower.toString(), text.toString());
@@ -289,6 +299,26 @@ final class KeyRanges {
       uncut = uncut(column, (ByteBuffer) lower, bytes);
     }
     return encode(column.result, uncut, false);
+  }
+
+  /**
+   * The greatest value that a cut leaves, null if nothing is cut. There is no upper bound of a
+   * value that begins with it, for none is greater (M2): where the bound is missing, it is the end
+   * point.
+   */
+  private static @Nullable Object greatestCut(Column column) {
+    if (column.boundLength == 0 || column.boundLength > CUT_MAX) {
+      return null;
+    }
+    if (column.source.typeId() == Type.TypeID.STRING) {
+      String greatest = Character.toString(Character.MAX_CODE_POINT).repeat(column.boundLength);
+      return column.transform.apply(greatest);
+    } else if (column.source.typeId() == Type.TypeID.BINARY) {
+      byte[] greatest = new byte[column.boundLength];
+      Arrays.fill(greatest, (byte) 0xFF);
+      return column.transform.apply(ByteBuffer.wrap(greatest));
+    }
+    return null;
   }
 
   private static String uncut(Column column, @Nullable String lower, String upper) {
