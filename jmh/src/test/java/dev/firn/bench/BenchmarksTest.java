@@ -34,6 +34,6 @@ class BenchmarksTest {
                     .verbosity(VerboseMode.SILENT)
                     .build())
             .run();
-    assertThat(results).hasSize(7);
+    assertThat(results).hasSize(8);
   }
 }
