@@ -402,7 +402,7 @@ public final class Compaction {
     ExplainingPlanner.OutputBand band =
         ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
     try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), settings.runId());
-        BufferAllocator allocator = new RootAllocator(memory.shares().arrowBytes());
+        BufferAllocator allocator = new RootAllocator(memory.shares().allocatorBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
             reader(pin, ranges, allocator, scratch.path(), memory.decodeBytesOfGroup())) {

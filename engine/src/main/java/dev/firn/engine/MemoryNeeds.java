@@ -26,6 +26,11 @@ record MemoryNeeds(long decodeBytes, String where, double expansion) {
   /** The largest row group is looked for in the files whose manifest entries say so. */
   private static final int FOOTERS_READ = 3;
 
+  /** Row groups this small, once decoded as large as they may well be, need no footer read. */
+  private static final long SMALL_BYTES = 8L << 20;
+
+  private static final int SMALL_EXPANSION = 20;
+
   /** Of a file whose footer cannot be read, which its group will fail on. */
   private static final double GUESSED_EXPANSION = 4;
 
@@ -42,6 +47,10 @@ record MemoryNeeds(long decodeBytes, String where, double expansion) {
             .sorted(Comparator.comparing(task -> -largestRowGroup(task.file())))
             .limit(FOOTERS_READ)
             .toList();
+    long most = largest.isEmpty() ? 0 : largestRowGroup(largest.get(0).file());
+    if (most * SMALL_EXPANSION <= SMALL_BYTES) {
+      return new MemoryNeeds(most * SMALL_EXPANSION, "", GUESSED_EXPANSION);
+    }
     long decode = 0;
     String where = "";
     long compressed = 0;

@@ -21,14 +21,14 @@ record MemoryShares(
   /** Set by the launcher, which has cut the heap to fit. */
   static final String TOTAL_PROPERTY = "firn.memory.total-bytes";
 
-  /** Measured: a run on two cores has 140 to 150 MB of it. */
-  private static final long RUNTIME_BYTES = 160L << 20;
+  /** Measured: a run on two cores has 150 to 170 MB of it, the JIT at its busiest. */
+  private static final long RUNTIME_BYTES = 184L << 20;
 
   /** More memory means more threads, buffers and pages of the garbage collector. */
   private static final int RUNTIME_SHARE = 64;
 
-  /** The heap that the launcher gives: 36 % of all. */
-  private static final double HEAP_SHARE = 0.36;
+  /** The heap that the launcher gives: 35 % of all. */
+  private static final double HEAP_SHARE = 0.35;
 
   /** Off the heap there is at least this share of all, also where the heap was not cut to fit. */
   private static final int OFF_HEAP_SHARE_MIN = 4;
@@ -48,9 +48,17 @@ record MemoryShares(
     return heapBytes / 8;
   }
 
-  /** What Arrow may allocate. */
-  long arrowBytes() {
+  /** What is off the heap for rows. */
+  long rowBytes() {
     return decodeBytes + sortBytes;
+  }
+
+  /**
+   * The limit of the allocator of all: a row group that is decoded counts there, and once more what
+   * batches share of it. Sorting and decoding have their own limits below it.
+   */
+  long allocatorBytes() {
+    return 2 * decodeBytes + sortBytes;
   }
 
   /** For a run that sorts nothing. */
@@ -65,7 +73,7 @@ record MemoryShares(
    * @param sorts whether rows are sorted
    */
   static MemoryShares of(long totalBytes, long decodeBytesWanted, boolean sorts) {
-    long heap = Math.min(Runtime.getRuntime().maxMemory(), totalBytes);
+    long heap = Math.min(heapBytesMax(), totalBytes);
     long runtime = RUNTIME_BYTES + totalBytes / RUNTIME_SHARE;
     long offHeap = Math.max(totalBytes - heap - runtime, totalBytes / OFF_HEAP_SHARE_MIN);
     long decode = offHeap;
@@ -74,6 +82,13 @@ record MemoryShares(
     }
     return new MemoryShares(
         totalBytes, Math.max(0, totalBytes - heap - offHeap), heap, decode, offHeap - decode);
+  }
+
+  /** The heap with all of its parts: the JVM's own answer leaves out one that is always empty. */
+  private static long heapBytesMax() {
+    Long launched = Long.getLong(TOTAL_PROPERTY);
+    long max = Runtime.getRuntime().maxMemory();
+    return launched == null ? max : Math.max(max, (long) (launched * HEAP_SHARE));
   }
 
   /** The total with which so much is left off the heap, if the launcher cuts the heap. */

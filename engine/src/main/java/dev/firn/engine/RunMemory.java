@@ -53,7 +53,7 @@ record RunMemory(
       needed = Math.max(needed, MemoryShares.totalForOutputPages(pagesMin));
     }
     long ofGroup = needs.decodeBytes() + (sorts ? SORT_BYTES_WANTED : 0);
-    long fit = Math.min(total / GROUP_BYTES_MIN, one.arrowBytes() / Math.max(1, ofGroup));
+    long fit = Math.min(total / GROUP_BYTES_MIN, one.rowBytes() / Math.max(1, ofGroup));
     int atOnce =
         (int)
             Math.max(

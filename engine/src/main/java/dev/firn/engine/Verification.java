@@ -227,7 +227,7 @@ public final class Verification {
     int threads =
         (int) Math.max(1, Math.min(settings.threads(), memory.totalBytes() / THREAD_BYTES_MIN));
     try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), "verify");
-        BufferAllocator allocator = new RootAllocator(memory.sortBytes() + memory.decodeBytes());
+        BufferAllocator allocator = new RootAllocator(memory.allocatorBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
             new TableReader(

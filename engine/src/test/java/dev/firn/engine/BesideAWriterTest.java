@@ -124,7 +124,8 @@ class BesideAWriterTest {
             seed);
     System.out.println(facts);
     assertThat(report.failures()).as(facts).isEmpty();
-    assertThat(rewritten).as(facts).hasSize(3);
+    // files whose keys overlap are sorted together
+    assertThat(rewritten).as(facts).hasSize(sort ? 1 : 3);
     assertThat(report.rows().carriedOver()).as(facts).isPositive();
     assertThat(writer.failure).as(facts).isNull();
 

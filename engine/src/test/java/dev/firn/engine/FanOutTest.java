@@ -131,7 +131,7 @@ class FanOutTest {
     assertThat(compaction.run().failures()).isEmpty();
     assertThat(compaction.arrowPeakBytes())
         .as("memory for decoding and sorting, less than the rows have")
-        .isLessThanOrEqualTo(shares.arrowBytes())
+        .isLessThanOrEqualTo(shares.allocatorBytes())
         .isLessThan(3L * perFile * 400);
     assertThat(io[0].outputsOpenMax()).isBetween(1, FanOut.OPEN_OUTPUTS_MAX + 1);
     table.refresh();

@@ -226,7 +226,8 @@ class MemoryProofTest {
                 MEMORY_MIB + "m",
                 "--scratch",
                 scratch.toString(),
-                "--rewrite-all"));
+                "--rewrite-all",
+                "--debug"));
     command.addAll(Arrays.asList(layout));
     return command;
   }

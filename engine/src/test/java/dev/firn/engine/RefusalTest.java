@@ -10,6 +10,7 @@ import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.testdata.Rows;
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.TableFiles;
+import dev.firn.testdata.TableRows;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -305,35 +306,33 @@ class RefusalTest {
 
   // ---- memory
 
-  @ParameterizedTest
-  @CsvSource({
-    "64, 200000, \\d{6} bytes", // rows do not fit in the share of the sort
-    "4, 20000, memory limit.*\\d{5}" // not even a batch fits
-  })
-  void aSortThatDoesNotFitSaysWhatItNeeds(long megabytes, int rows, String words) {
+  @Test
+  void aRunThatDoesNotFitSaysBeforeAnyWorkWhatItNeedsAndRunsInThat() {
     Table table = TableBuilder.at(directory.resolve("t")).schema(SmallTable.SCHEMA).create();
     TableFiles files = TableFiles.of(table);
-    files.append(SmallTable.rows(0, rows, "eu"));
-    files.append(SmallTable.rows(rows, rows, "us"));
+    files.append(SmallTable.rows(0, 20_000, "eu"));
+    files.append(SmallTable.rows(20_000, 20_000, "us"));
     table.refresh();
+    List<String> rows = TableRows.live(table);
     Set<Path> before = TableBefore.paths(table);
-    CompactionReport report =
-        new Compaction(
-                table,
-                settings()
-                    .memoryBytes(megabytes << 20)
-                    .layout(
-                        new Layout.Sorted(
-                            SortOrder.builderFor(table.schema()).desc("note").build()))
-                    .build(),
-                CompactionListener.NONE)
-            .run();
-    assertThat(report.exitCode()).isEqualTo(7);
-    assertThat(report.failures()).hasSize(1);
-    assertThat(report.failures().get(0).kind()).isEqualTo(FailureKind.MEMORY);
-    assertThat(report.failures().get(0).message()).containsPattern(words);
-    assertThat(report.snapshotsCommitted()).isEmpty();
+    CompactionSettings.Builder sorting =
+        settings()
+            .layout(new Layout.Sorted(SortOrder.builderFor(table.schema()).desc("note").build()));
+    CompactionSettings tooLittle = sorting.memoryBytes(4 << 20).build();
+
+    CompactionPlan plan = new Compaction(table, tooLittle, CompactionListener.NONE).plan();
+    assertThat(plan.memoryBytesNeeded()).isGreaterThan(4 << 20);
+    assertThatThrownBy(() -> new Compaction(table, tooLittle, CompactionListener.NONE).run())
+        .isInstanceOf(GroupMemoryException.class)
+        .hasMessageContainingAll(
+            "4 MiB", "--memory " + ((plan.memoryBytesNeeded() >> 20) + 1) + "m")
+        .matches(failure -> FailureKind.of(failure).exitCode() == 7, "exit code 7");
     assertThat(TableBefore.paths(table)).isEqualTo(before);
     assertThat(scratch).isEmptyDirectory();
+
+    CompactionSettings enough = sorting.memoryBytes(plan.memoryBytesNeeded()).build();
+    assertThat(new Compaction(table, enough, CompactionListener.NONE).run().failures()).isEmpty();
+    table.refresh();
+    assertThat(TableRows.live(table)).isEqualTo(rows);
   }
 }

@@ -19,7 +19,7 @@ final class ColumnSample {
   private final ColumnPath path;
   private final boolean numbers;
   private long[] words = {};
-  private byte @Nullable [][] strings = {}; // null where there is no value
+  private byte[] @Nullable [] strings = {}; // null where there is no value
   private boolean[] nulls = {};
 
   ColumnSample(ColumnPath path) {

@@ -32,7 +32,7 @@ public final class KeySampler {
   private final BufferAllocator allocator;
   private final long bytesMax;
   private final Reservoir reservoir;
-  private byte @Nullable [][] sample = {}; // by slot
+  private byte[] @Nullable [] sample = {}; // by slot
   private long rows;
   private long bytes;
 

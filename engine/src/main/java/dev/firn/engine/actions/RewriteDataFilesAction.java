@@ -52,7 +52,7 @@ public final class RewriteDataFilesAction implements RewriteDataFiles {
     return layout(new Layout.ZOrder(List.of(columns), Layout.CurveInput.BYTES));
   }
 
-  /** Follows a Hilbert curve over the ranks of the columns' values. */
+  @Override
   public RewriteDataFilesAction hilbert(String... columns) {
     return layout(new Layout.Hilbert(List.of(columns)));
   }

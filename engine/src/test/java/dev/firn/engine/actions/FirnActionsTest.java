@@ -190,9 +190,23 @@ class FirnActionsTest {
   }
 
   @Test
+  void curvesAreLayoutsLikeAnyOther() {
+    List<String> rows = TableRows.live(table);
+    for (boolean hilbert : new boolean[] {false, true}) {
+      RewriteDataFiles action =
+          FirnActions.get().rewriteDataFiles(table).option("rewrite-all", "true");
+      action = hilbert ? action.hilbert("id", "region") : action.zOrder("id", "region");
+      assertThat(action.execute().rewrittenDataFilesCount()).isPositive();
+      table.refresh();
+      assertThat(TableRows.live(table)).isEqualTo(rows);
+    }
+  }
+
+  @Test
   void whatIsUnknownIsRefused() {
-    assertThatThrownBy(() -> FirnActions.get().rewriteDataFiles(table).zOrder("id", "region"))
-        .isInstanceOf(UnsupportedOperationException.class);
+    assertThatThrownBy(() -> FirnActions.get().rewriteDataFiles(table).zOrder("id", "x").execute())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("x");
     assertThatThrownBy(() -> FirnActions.get().rewriteDataFiles(table).option("no-such", "1"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("no-such");

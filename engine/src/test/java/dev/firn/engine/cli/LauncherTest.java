@@ -41,11 +41,11 @@ class LauncherTest {
         List.of(List.of("compact", "--memory", "10g"), List.of("compact", "--memory=10GiB"))) {
       Result result = run(java, Map.of("FIRN_MEMORY", "1g"), line);
       assertThat(result.arguments())
-          .contains("-Xmx3686m", "-Dfirn.memory.total-bytes=10737418240")
+          .contains("-Xmx3584m", "-Dfirn.memory.total-bytes=10737418240")
           .containsSubsequence(line);
     }
     assertThat(run(java, Map.of("FIRN_MEMORY", "500m"), List.of()).arguments())
-        .contains("-Xmx180m", "-Dfirn.memory.total-bytes=524288000");
+        .contains("-Xmx175m", "-Dfirn.memory.total-bytes=524288000");
     assertThat(run(java, Map.of(), List.of()).text()).containsPattern("-Xmx\\d+m");
   }
 
