@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -52,9 +53,11 @@ final class HardLimit implements AutoCloseable {
   /**
    * Runs a command under the limit.
    *
-   * @return its exit code, 137 if it was killed for taking too much
+   * @param environment what is set besides
+   * @return its exit code, 137 if it was killed for taking too much memory, or eight minutes
    */
-  int run(List<String> command, Path log) throws IOException, InterruptedException {
+  int run(List<String> command, Map<String, String> environment, Path log)
+      throws IOException, InterruptedException {
     List<String> line = new ArrayList<>();
     if (group != null) {
       line.addAll(
@@ -64,12 +67,13 @@ final class HardLimit implements AutoCloseable {
     line.addAll(command);
     ProcessBuilder builder =
         new ProcessBuilder(line).redirectErrorStream(true).redirectOutput(log.toFile());
-    builder.environment().put("MALLOC_ARENA_MAX", "2");
+    builder.environment().putAll(environment);
     Process process = builder.start();
     peak = 0;
+    long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(8);
     while (!process.waitFor(50, TimeUnit.MILLISECONDS)) {
       peak = Math.max(peak, anonymousBytes(process.pid()));
-      if (group == null && peak > bytes) {
+      if (group == null && peak > bytes || System.nanoTime() > deadline) {
         process.destroyForcibly();
       }
     }
