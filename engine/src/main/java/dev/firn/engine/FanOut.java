@@ -43,10 +43,8 @@ final class FanOut {
   /** Files open at once, over all groups in work. */
   static final int OPEN_OUTPUTS_MAX = 64;
 
-  /* The least that an open file has for its pages on average, so that its row groups are no crumbs:
-  so much, and for each leaf column so much. */
+  /** The least that an open file has for its pages on average: its row groups are no crumbs. */
   private static final long OUTPUT_BYTES_MIN = 8L << 20;
-  private static final long OUTPUT_COLUMN_BYTES_MIN = 128L << 10;
 
   private static final int NONE = -1;
 
@@ -90,11 +88,7 @@ final class FanOut {
   /** How many files may be open at once besides the one that sorted rows go to. */
   private int openOutputsMax() {
     int groups = run.memory().groupsAtOnce();
-    long leaves =
-        TypeUtil.indexById(columns.asStruct()).values().stream()
-            .filter(field -> field.type().isPrimitiveType())
-            .count();
-    long floor = Math.max(OUTPUT_BYTES_MIN, leaves * OUTPUT_COLUMN_BYTES_MIN);
+    long floor = Math.max(OUTPUT_BYTES_MIN, RunMemory.outputBytesMin(columns));
     long fit = openOutputsBytes() / floor;
     return (int) Math.max(1, Math.min(OPEN_OUTPUTS_MAX / groups, fit));
   }

@@ -8,6 +8,7 @@ import dev.firn.engine.parquet.TableReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -101,7 +102,7 @@ final class OutputDeletes implements CarryOver {
   public Optional<Carried> carry(List<NewDeletes> deletes, int formatVersion) throws IOException {
     for (NewDeletes of : deletes) {
       RowOrigins known = origins.get(of.group());
-      if (known == null || known.lost()) {
+      if (known == null || known.lost() || tooLarge(of.group())) {
         return Optional.empty();
       }
     }
@@ -124,6 +125,12 @@ final class OutputDeletes implements CarryOver {
     }
   }
 
+  /** Whether positions of an input are not ints. */
+  private static boolean tooLarge(RewriteFileGroup group) {
+    return group.fileScanTasks().stream()
+        .anyMatch(task -> task.file().recordCount() > Integer.MAX_VALUE);
+  }
+
   private void carry(NewDeletes of, RowOrigins known, Sink sink) throws IOException {
     Map<String, Integer> ordinals = GroupRows.ordinals(of.group());
     List<FileScanTask> tasks =
@@ -131,23 +138,43 @@ final class OutputDeletes implements CarryOver {
             .filter(task -> of.byInput().containsKey(task.file().location()))
             .toList();
     Map<String, Map<String, DeletedRows>> resolved = resolved(of, tasks);
-    List<DeletedRows>[] deleted = newArray(ordinals.size());
-    for (Map.Entry<String, Integer> input : ordinals.entrySet()) {
-      List<DeletedRows> all = new ArrayList<>();
-      for (DeleteFile file : of.byInput().getOrDefault(input.getKey(), List.of())) {
-        DeletedRows rows = Objects.requireNonNull(resolved.get(identity(file))).get(input.getKey());
+    BitSet[] deleted = new BitSet[ordinals.size()];
+    for (FileScanTask task : tasks) {
+      DataFile input = task.file();
+      List<DeletedRows> gone = new ArrayList<>();
+      for (DeleteFile file : of.byInput().getOrDefault(input.location(), List.of())) {
+        DeletedRows rows =
+            Objects.requireNonNull(resolved.get(identity(file))).get(input.location());
         if (rows != null && rows.count() > 0) {
-          all.add(rows);
+          gone.add(rows);
         }
       }
-      deleted[input.getValue()] = all;
+      deleted[Objects.requireNonNull(ordinals.get(input.location()))] = positions(input, gone);
     }
     known.forEachRun(new RunsToDelete(deleted, sink));
   }
 
-  @SuppressWarnings("unchecked")
-  private static List<DeletedRows>[] newArray(int length) {
-    return (List<DeletedRows>[]) new List<?>[length];
+  /** All of an input's deleted positions: after a sort they are asked for row by row. */
+  private static BitSet positions(DataFile input, List<DeletedRows> gone) {
+    int rows = Math.toIntExact(input.recordCount());
+    BitSet positions = new BitSet(rows);
+    long[] live = new long[LiveRows.words(STEP_ROWS)];
+    for (DeletedRows some : gone) {
+      for (int from = 0; from < rows; from += STEP_ROWS) {
+        int step = Math.min(STEP_ROWS, rows - from);
+        if (some.anyIn(from, step)) {
+          LiveRows.setAll(live, step);
+          int cleared = some.clearDeleted(from, step, live);
+          for (int row = 0; cleared > 0; row++) {
+            if ((live[row >>> 6] >>> row & 1) == 0) {
+              positions.set(from + row);
+              cleared--;
+            }
+          }
+        }
+      }
+    }
+    return positions;
   }
 
   /**
@@ -214,48 +241,25 @@ final class OutputDeletes implements CarryOver {
     return identity(one).equals(identity(other));
   }
 
-  /** Deletes from each output those rows whose origins are deleted. */
-  private static final class RunsToDelete implements RowOrigins.Runs {
-    private final List<DeletedRows>[] deleted;
-    private final Sink sink;
-    private final long[] live = new long[LiveRows.words(STEP_ROWS)];
-
-    RunsToDelete(List<DeletedRows>[] deleted, Sink sink) {
-      this.deleted = deleted;
-      this.sink = sink;
-    }
-
+  /**
+   * Deletes from each output those rows whose origins are deleted.
+   *
+   * @param deleted positions by input; null where nothing of it is deleted
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record RunsToDelete(@Nullable BitSet[] deleted, Sink sink) implements RowOrigins.Runs {
     @Override
     public void accept(DataFile output, long outputPosition, long origin, long rows)
         throws IOException {
-      List<DeletedRows> gone = deleted[RowOrigins.input(origin)];
-      long position = RowOrigins.position(origin);
-      if (!anyIn(gone, position, rows)) {
+      BitSet gone = deleted[RowOrigins.input(origin)];
+      if (gone == null) {
         return;
       }
-      for (long done = 0; done < rows; done += STEP_ROWS) {
-        int step = (int) Math.min(STEP_ROWS, rows - done);
-        LiveRows.setAll(live, step);
-        int cleared = 0;
-        for (DeletedRows some : gone) {
-          cleared += some.clearDeleted(position + done, step, live);
-        }
-        for (int row = 0; cleared > 0; row++) {
-          if ((live[row >>> 6] >>> row & 1) == 0) {
-            sink.delete(output, output.location(), outputPosition + done + row);
-            cleared--;
-          }
-        }
+      int position = Math.toIntExact(RowOrigins.position(origin));
+      long end = position + rows;
+      for (int at = gone.nextSetBit(position); at >= 0 && at < end; at = gone.nextSetBit(at + 1)) {
+        sink.delete(output, output.location(), outputPosition + at - position);
       }
-    }
-
-    private static boolean anyIn(List<DeletedRows> deleted, long position, long rows) {
-      for (DeletedRows some : deleted) {
-        if (some.anyIn(position, rows)) {
-          return true;
-        }
-      }
-      return false;
     }
   }
 

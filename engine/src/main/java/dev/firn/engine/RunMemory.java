@@ -42,7 +42,7 @@ record RunMemory(
         pin.rowOrder() != null || groups.stream().anyMatch(group -> isSpread(pin, group));
     long decodeMin = Math.min(needs.decodeBytes(), DECODE_BYTES_MIN);
     long sortMin = sorts ? SORT_BYTES_MIN : 0;
-    long pagesMin = leaves(pin.columns()) * OUTPUT_COLUMN_BYTES_MIN;
+    long pagesMin = groups.isEmpty() ? 0 : outputBytesMin(pin.columns());
     MemoryShares one = MemoryShares.of(total, needs.decodeBytes(), sorts);
     long needed = 0;
     if (decodeMin > one.decodeBytes() || sortMin > one.sortBytes()) {
@@ -94,10 +94,13 @@ record RunMemory(
         .sum();
   }
 
-  private static long leaves(Schema columns) {
-    return TypeUtil.indexById(columns.asStruct()).values().stream()
-        .filter(field -> field.type().isPrimitiveType())
-        .count();
+  /** The least that an open output file needs for its pages. */
+  static long outputBytesMin(Schema columns) {
+    long leaves =
+        TypeUtil.indexById(columns.asStruct()).values().stream()
+            .filter(field -> field.type().isPrimitiveType())
+            .count();
+    return leaves * OUTPUT_COLUMN_BYTES_MIN;
   }
 
   /** What the groups in work may each sort in. */
@@ -125,8 +128,7 @@ record RunMemory(
               + table
               + " with "
               + (shares.totalBytes() >> 20)
-              + " MiB of memory: "
-              + "beside the JVM, of which it is a part, it is too little for "
+              + " MiB of memory: what is left of it beside the JVM is too little for "
               + (needs.where().isEmpty() ? "its columns" : needs.where())
               + ". Nothing was changed. Give it at least --memory "
               + ((totalBytesNeeded >> 20) + 1)

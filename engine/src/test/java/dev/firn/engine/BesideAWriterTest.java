@@ -62,9 +62,12 @@ class BesideAWriterTest {
           optional(3, "amount", Types.DoubleType.get()));
 
   private static final Schema ID = new Schema(SCHEMA.columns().subList(0, 1));
-  private static final int ROWS = Integer.getInteger("firn.beside.rows", 30_000);
   private static final long MILLIS = Long.getLong("firn.beside.millis", 200);
   private static final int FILES = 12;
+
+  /** As many in each file. */
+  private static final int ROWS = Integer.getInteger("firn.beside.rows", 30_000) / FILES * FILES;
+
   private static final int ROWS_PER_COMMIT = 40;
 
   @TempDir Path directory;

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import org.apache.iceberg.DataFile;
@@ -38,6 +39,14 @@ class CurveTest {
           Types.NestedField.optional(1, "a", Types.LongType.get()),
           Types.NestedField.optional(2, "b", Types.StringType.get()),
           Types.NestedField.optional(3, "c", Types.IntegerType.get()));
+
+  /** Nulls first ascending, last descending. */
+  private static final Comparator<Record> BY_B_THEN_A =
+      Comparator.comparing(
+              (Record row) -> (String) row.getField("b"),
+              Comparator.nullsFirst(Comparator.naturalOrder()))
+          .thenComparing(
+              row -> (Long) row.getField("a"), Comparator.nullsLast(Comparator.reverseOrder()));
 
   @TempDir Path directory;
   private Path scratch;
@@ -136,18 +145,22 @@ class CurveTest {
     List<String> rows = TableRows.live(table);
     String small = "4000";
     Runs.of(table, Runs.all(scratch).option("target-file-size-bytes", small));
-    int unsorted = opened(table);
+    int unsortedA = opened(table, "a");
+    int unsortedB = opened(table, "b");
     Runs.of(table, Runs.all(scratch).layout(layout).option("target-file-size-bytes", small));
     assertThat(TableRows.live(table)).isEqualTo(rows);
     assertThat(files(table)).hasSizeGreaterThan(8).allMatch(file -> file.sortOrderId() == 0);
-    assertThat(opened(table)).as("files that lookups open").isLessThan(unsorted * 2 / 3);
+    assertThat(opened(table, "b")).as("files that lookups open").isLessThan(unsortedB * 4 / 5);
+    if (!layout.equals(new Layout.Hilbert(List.of("b")))) {
+      assertThat(opened(table, "a")).as("files that lookups open").isLessThan(unsortedA * 4 / 5);
+    }
   }
 
-  /** How many files lookups by each column open in all. */
-  private static int opened(Table table) {
+  /** How many files lookups by a column open in all. */
+  private static int opened(Table table, String column) {
     List<Expression> lookups = new ArrayList<>();
     for (int i = 0; i < 30; i++) {
-      lookups.add(Expressions.equal("b", "customer-" + (i * 31)));
+      lookups.add(Expressions.equal(column, column.equals("a") ? 1L << i : "customer-" + i * 31));
     }
     int opened = 0;
     for (Expression lookup : lookups) {
@@ -203,8 +216,19 @@ class CurveTest {
             .option("verify", "true"));
     assertThat(TableRows.live(table)).isEqualTo(rows);
     assertThat(files(table)).allMatch(file -> file.sortOrderId() == table.sortOrder().orderId());
-    for (DataFile file : files(table)) {
-      SortedTruth.checkFile(table, table.sortOrder(), file);
+    // Sorted and joined by their first rows, the files of a partition are one sorted sequence.
+    for (int part = 0; part < 2; part++) {
+      int partition = part;
+      List<List<Record>> rowsOf = new ArrayList<>();
+      for (DataFile file : files(table)) {
+        SortedTruth.checkFile(table, table.sortOrder(), file);
+        if (file.partition().get(0, Integer.class) == partition) {
+          rowsOf.add(TableRows.inFile(table, file));
+        }
+      }
+      assertThat(rowsOf).hasSizeGreaterThan(3);
+      rowsOf.sort((x, y) -> BY_B_THEN_A.compare(x.get(0), y.get(0)));
+      assertThat(rowsOf.stream().flatMap(List::stream)).isSortedAccordingTo(BY_B_THEN_A);
     }
   }
 }
