@@ -113,7 +113,7 @@ class PageContentFilesTest {
         .contains(
             "BOOLEAN PLAIN",
             "INT64 DELTA_BINARY_PACKED",
-            "BINARY RLE_DICTIONARY",
+            "BINARY PLAIN_DICTIONARY",
             "BINARY DELTA_LENGTH_BYTE_ARRAY",
             "DOUBLE BYTE_STREAM_SPLIT");
   }
