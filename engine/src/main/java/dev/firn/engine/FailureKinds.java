@@ -5,6 +5,7 @@ import dev.firn.deletes.DeleteIndexTooLargeException;
 import dev.firn.deletes.UnsupportedDeleteException;
 import dev.firn.engine.CompactionReport.FailureKind;
 import dev.firn.engine.parquet.CorruptFileException;
+import dev.firn.engine.parquet.ScratchException;
 import dev.firn.engine.parquet.UnsupportedFileException;
 import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.io.ShortFileException;
@@ -57,7 +58,9 @@ final class FailureKinds {
       if (cause instanceof ValidationException || cause instanceof CommitFailedException) {
         return FailureKind.CONFLICT;
       }
-      if (cause instanceof SpillException || cause instanceof IOException && diskFull(cause)) {
+      if (cause instanceof SpillException
+          || cause instanceof ScratchException
+          || cause instanceof IOException && diskFull(cause)) {
         return FailureKind.DISK;
       }
     }

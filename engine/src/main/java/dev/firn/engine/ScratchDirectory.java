@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.engine.parquet.ScratchException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
@@ -58,11 +59,10 @@ final class ScratchDirectory implements AutoCloseable {
     try {
       path = Files.createTempDirectory(parent, PREFIX + name + "-").toRealPath();
     } catch (IOException e) {
-      throw new UncheckedIOException(
-          "Cannot write to the scratch directory "
-              + parent
-              + ": nothing was changed; name another with --scratch",
-          e);
+      ScratchException unusable =
+          new ScratchException(
+              "what does not fit into memory", parent, e, "No row was read");
+      throw new UncheckedIOException(unusable.getMessage(), unusable);
     }
     OWN.add(path);
     ScratchDirectory made = new ScratchDirectory(path, lock(path));

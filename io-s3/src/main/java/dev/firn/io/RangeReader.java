@@ -83,8 +83,8 @@ public interface RangeReader extends AutoCloseable {
    * @throws ShortFileException if the file ends before the range does
    * @throws java.io.InterruptedIOException if the calling thread is interrupted, which it still is
    *     then
-   * @throws IOException if a range cannot be read whole or written; the message names file and
-   *     range
+   * @throws TargetException if the target cannot be written
+   * @throws IOException if a range cannot be read whole; the message names file and range
    */
   void read(String location, long fileLength, List<Range> ranges, FileChannel target)
       throws IOException;

@@ -93,7 +93,7 @@ final class Transfer {
     try {
       target.write(bytes, offset);
     } catch (IOException | RuntimeException e) {
-      throw new FinalIOException(
+      throw new TargetException(
           "Cannot write " + bytes.remaining() + " bytes read from " + location + ": " + e, e);
     } finally {
       synchronized (this) {

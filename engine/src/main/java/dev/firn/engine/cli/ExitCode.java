@@ -9,7 +9,7 @@ enum ExitCode {
   CONFLICT(4, "nothing committed because of conflicts; run again"),
   UNKNOWN(5, "commit state unknown, nothing was deleted; look at the table's snapshots"),
   INPUT(6, "corrupt or unsupported input"),
-  RESOURCES(7, "memory or disk does not suffice"),
+  RESOURCES(7, "memory or disk does not suffice, nothing was committed"),
   DIFFERENT(8, "the rows are not the same");
 
   private final int code;

@@ -2,7 +2,13 @@ package dev.firn.engine.cli;
 
 import dev.firn.engine.CompactionSettings;
 import dev.firn.engine.Layout;
+import dev.firn.engine.parquet.ScratchException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -229,11 +235,27 @@ final class RunOptions {
     return new Layout.Sorted(SortOrderText.parse(sort, loaded.schema(), !task.caseInsensitive));
   }
 
+  /**
+   * The directory that was named.
+   *
+   * @throws UncheckedIOException if it is not there or cannot be written to: its disk may be away,
+   *     which another line would not mend
+   */
   static Path scratch(Terminal terminal, Path given) {
     Path directory = terminal.directory().resolve(given);
-    if (!Files.isDirectory(directory) || !Files.isWritable(directory)) {
-      throw new UsageException(
-          "--scratch is " + directory + ", which is not a directory that can be written to");
+    IOException why = null;
+    if (!Files.exists(directory)) {
+      why = new NoSuchFileException(directory.toString());
+    } else if (!Files.isDirectory(directory)) {
+      why = new NotDirectoryException(directory.toString());
+    } else if (!Files.isWritable(directory)) {
+      why = new AccessDeniedException(directory.toString());
+    }
+    if (why != null) {
+      ScratchException unusable =
+          new ScratchException(
+              "what does not fit into memory", directory, why, "Nothing was started");
+      throw new UncheckedIOException(unusable.getMessage(), unusable);
     }
     return directory;
   }

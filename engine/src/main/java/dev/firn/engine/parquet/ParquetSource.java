@@ -1,6 +1,7 @@
 package dev.firn.engine.parquet;
 
 import dev.firn.io.RangeReader;
+import dev.firn.io.TargetException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -112,9 +113,11 @@ final class ParquetSource extends SourceFile {
     if (view.leaves.isEmpty()) {
       return new ParquetView(this, group, null);
     }
-    Path file = Files.createTempFile(scratch, "view-", ".parquet");
+    Path file =
+        onScratch(
+            group.ordinal(), scratch, () -> Files.createTempFile(scratch, "view-", ".parquet"));
     try {
-      write(footer.metadata().getRow_groups().get(group.ordinal()), file);
+      write(group.ordinal(), file);
       return new ParquetView(this, group, file);
     } catch (Throwable failure) {
       Files.deleteIfExists(file);
@@ -122,7 +125,13 @@ final class ParquetSource extends SourceFile {
     }
   }
 
-  private void write(org.apache.parquet.format.RowGroup group, Path file) throws IOException {
+  private <T> T onScratch(int rowGroup, Path file, ScratchException.Step<T> step)
+      throws ScratchException {
+    return ScratchException.writing(footer.location(), rowGroup, file, step);
+  }
+
+  private void write(int ordinal, Path file) throws IOException {
+    org.apache.parquet.format.RowGroup group = footer.metadata().getRow_groups().get(ordinal);
     List<RangeReader.Range> chunks = new ArrayList<>();
     List<ColumnChunk> columns = new ArrayList<>();
     long end = ParquetFooter.MAGIC.length;
@@ -165,11 +174,17 @@ final class ParquetSource extends SourceFile {
       // Readers work around bugs of old writers by their name.
       metadata.setCreated_by(footer.metadata().getCreated_by());
     }
+    long last = end;
     try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.READ)) {
-      writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0);
-      fetch(chunks, channel);
-      writeFully(channel, ParquetFooter.trailer(metadata), end);
+        onScratch(
+            ordinal,
+            file,
+            () -> FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.READ))) {
+      onScratch(
+          ordinal, file, () -> writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0));
+      fetch(ordinal, chunks, file, channel);
+      onScratch(
+          ordinal, file, () -> writeFully(channel, ParquetFooter.trailer(metadata), last));
     }
   }
 
@@ -237,25 +252,37 @@ final class ParquetSource extends SourceFile {
     ranges.add(new RangeReader.Range(offset, length, target));
   }
 
-  private void fetch(List<RangeReader.Range> chunks, FileChannel channel) throws IOException {
+  private void fetch(
+      int ordinal, List<RangeReader.Range> chunks, Path file, FileChannel channel)
+      throws IOException {
     byte[] whole = footer.whole();
     if (whole == null) {
-      ranges.read(footer.location(), footer.fileLength(), chunks, channel);
+      try {
+        ranges.read(footer.location(), footer.fileLength(), chunks, channel);
+      } catch (TargetException e) {
+        onScratch(
+            ordinal,
+            file,
+            () -> {
+              throw e.getCause() instanceof IOException why ? why : e;
+            });
+      }
       return;
     }
     for (RangeReader.Range chunk : chunks) {
-      writeFully(
-          channel,
-          ByteBuffer.wrap(whole, Math.toIntExact(chunk.offset()), Math.toIntExact(chunk.length())),
-          chunk.targetOffset());
+      ByteBuffer bytes =
+          ByteBuffer.wrap(whole, Math.toIntExact(chunk.offset()), Math.toIntExact(chunk.length()));
+      onScratch(ordinal, file, () -> writeFully(channel, bytes, chunk.targetOffset()));
     }
   }
 
-  static void writeFully(FileChannel channel, ByteBuffer bytes, long position) throws IOException {
+  /** Gives the position after the bytes. */
+  static long writeFully(FileChannel channel, ByteBuffer bytes, long position) throws IOException {
     long at = position;
     while (bytes.hasRemaining()) {
       at += channel.write(bytes, at);
     }
+    return at;
   }
 
   ViewSchema view() {

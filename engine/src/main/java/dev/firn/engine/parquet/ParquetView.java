@@ -46,7 +46,7 @@ final class ParquetView implements RowGroupView {
       rows.add(new DecodedRows(source, group, 0, group.rows(), () -> file));
     }
     for (RowSlices.Segment segment : segments) {
-      SegmentFile part = new SegmentFile(source, pages.metadata(), segment, file);
+      SegmentFile part = new SegmentFile(source, group.ordinal(), pages.metadata(), segment, file);
       rows.add(new DecodedRows(source, group, segment.firstRow(), segment.rows(), part::write));
     }
     ViewBatches batches = new ViewBatches(source, group, rows, file, allocator);

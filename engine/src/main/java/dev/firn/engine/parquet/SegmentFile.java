@@ -21,9 +21,16 @@ final class SegmentFile {
   private final FileMetaData view;
   private final RowSlices.Segment segment;
   private final Path viewFile;
+  private final int rowGroup;
 
-  SegmentFile(ParquetSource source, FileMetaData view, RowSlices.Segment segment, Path viewFile) {
+  SegmentFile(
+      ParquetSource source,
+      int rowGroup,
+      FileMetaData view,
+      RowSlices.Segment segment,
+      Path viewFile) {
     this.source = source;
+    this.rowGroup = rowGroup;
     this.view = view;
     this.segment = segment;
     this.viewFile = viewFile;
@@ -31,14 +38,26 @@ final class SegmentFile {
 
   /** Writes the file into the scratch directory. The caller deletes it. */
   Path write() throws IOException {
-    Path file = Files.createTempFile(source.scratch(), "segment-", ".parquet");
+    Path directory = source.scratch();
+    Path file =
+        ScratchException.writing(
+            source.location(),
+            rowGroup,
+            directory,
+            () -> Files.createTempFile(directory, "segment-", ".parquet"));
+    try {
+      return ScratchException.writing(source.location(), rowGroup, file, () -> write(file));
+    } catch (Throwable failure) {
+      Files.deleteIfExists(file);
+      throw failure;
+    }
+  }
+
+  private Path write(Path file) throws IOException {
     try (FileChannel from = FileChannel.open(viewFile, StandardOpenOption.READ);
         FileChannel to = FileChannel.open(file, StandardOpenOption.WRITE)) {
       write(from, to);
       return file;
-    } catch (Throwable failure) {
-      Files.deleteIfExists(file);
-      throw failure;
     }
   }
 

@@ -88,7 +88,6 @@ class FirnTest {
         "compact db.orders --where=              | : it is empty",
         "compact db.orders --where=id=~          | Cannot use the where predicate",
         "compact db.orders --memory=much         | --memory is 'much'",
-        "compact db.orders --scratch=nowhere     | is not a directory",
         "compact db.orders --snapshot-property=firn.run-id=x | choose other names",
         "compact orders                          | it must be namespace.table",
         "compact db.order                        | has no table db.order; did you mean 'db.orders'?",

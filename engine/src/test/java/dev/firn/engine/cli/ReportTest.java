@@ -92,7 +92,7 @@ class ReportTest {
     assertThat(ReportText.outcome(report(2, 1, List.of(new Failure(1, FailureKind.OTHER, "x")))))
         .isEqualTo("some groups failed, the rest is committed (exit code 3)");
     assertThat(ReportText.outcome(report(2, 0, List.of(new Failure(1, FailureKind.MEMORY, "x")))))
-        .isEqualTo("memory or disk does not suffice (exit code 7)");
+        .isEqualTo("memory or disk does not suffice, nothing was committed (exit code 7)");
     assertThat(ReportText.outcome(report(2, 1, List.of(new Failure(1, FailureKind.UNKNOWN, "x")))))
         .startsWith("commit state unknown")
         .endsWith("(exit code 5)");
