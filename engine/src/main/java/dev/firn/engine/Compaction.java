@@ -170,7 +170,7 @@ public final class Compaction {
             settings.filter(),
             pin.snapshotId(),
             settings.layout(),
-            pin.order() == null ? null : KeyRanges.of(pin.table(), pin.schema(), pin.order()),
+            pin.order() == null ? null : KeyBounds.of(pin.table(), pin.schema(), pin.order()),
             settings.options(),
             explain);
     List<RewriteFileGroup> groups;

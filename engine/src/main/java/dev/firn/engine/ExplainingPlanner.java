@@ -57,7 +57,7 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private final int deleteFileThreshold;
   private final double deleteRatioThreshold;
   private final Layout layout;
-  private final @Nullable KeyRanges ranges;
+  private final @Nullable KeyBounds bounds;
   private final boolean byOverlap;
   private final int overlapDepthMax;
   private final double writeAmplificationMax;
@@ -97,7 +97,7 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private record Part(int specId, @Nullable StructLikeWrapper partition) {}
 
   /**
-   * @param ranges key ranges of files on the order that rows are sorted by, null if by none
+   * @param bounds key ranges of files on the order that rows are sorted by, null if by none
    * @throws IllegalArgumentException if an option is not right for the table
    */
   ExplainingPlanner(
@@ -105,7 +105,7 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
       Expression filter,
       long snapshotId,
       Layout layout,
-      @Nullable KeyRanges ranges,
+      @Nullable KeyBounds bounds,
       Map<String, String> options,
       boolean explain) {
     super(table, filter, snapshotId, true);
@@ -129,7 +129,7 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
         PropertyUtil.propertyAsDouble(
             options, DELETE_RATIO_THRESHOLD, DELETE_RATIO_THRESHOLD_DEFAULT);
     this.layout = layout;
-    this.ranges = ranges;
+    this.bounds = bounds;
     this.byOverlap = CompactionOption.isByOverlap(options);
     this.overlapDepthMax =
         CompactionOption.MAX_OVERLAP_DEPTH.count(
@@ -144,12 +144,12 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
             options, MAX_FILE_GROUP_SIZE_BYTES_DEFAULT);
     this.groupFilesMax =
         CompactionOption.MAX_FILE_GROUP_INPUT_FILES.count(options, Integer.MAX_VALUE);
-    if (byOverlap && (ranges == null || !ranges.tellOverlaps())) {
+    if (byOverlap && (bounds == null || !bounds.tellOverlaps())) {
       throw new IllegalArgumentException(
           "Cannot choose files of "
               + table.name()
               + " by their overlap: "
-              + (ranges == null ? "rows are not sorted" : ranges.whyUntold())
+              + (bounds == null ? "rows are not sorted" : bounds.whyUntold())
               + ". Set "
               + CompactionOption.STRATEGY.key()
               + " to size, or sort by another order.");
@@ -238,7 +238,7 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
     if (part.partition() == null) {
       return List.of(); // their rows go to partitions whose files are not among them
     }
-    KeyRanges keys = Objects.requireNonNull(ranges);
+    KeyBounds keys = Objects.requireNonNull(bounds);
     OverlapSelection selection =
         OverlapSelection.of(
             tasks.stream().map(task -> keys.of(task.file())).toList(),
@@ -289,13 +289,13 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
             .filter(filter)
             .caseSensitive(true)
             .ignoreResiduals(); // H6
-    if (ranges == null) {
+    if (bounds == null) {
       return scan;
     }
     // The scan's schema is the snapshot's. A column that it lacks is in no file.
     Schema schema = scan.schema();
     List<String> columns = new ArrayList<>();
-    for (int id : ranges.fieldIds()) {
+    for (int id : bounds.fieldIds()) {
       String name = schema.findColumnName(id);
       if (name != null) {
         columns.add(name);
@@ -367,8 +367,8 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private Iterable<List<FileScanTask>> sortedGroups(Iterable<FileScanTask> tasks) {
     Iterable<FileScanTask> wanted = rewriteAll ? tasks : filterFiles(tasks);
     List<List<FileScanTask>> groups = new ArrayList<>();
-    if (ranges != null) {
-      groups.addAll(SortGroups.of(wanted, ranges, groupBytesMax, groupFilesMax));
+    if (bounds != null) {
+      groups.addAll(SortGroups.of(wanted, bounds, groupBytesMax, groupFilesMax));
     } else if (wanted.iterator().hasNext()) {
       groups.add(StreamSupport.stream(wanted.spliterator(), false).toList());
     }

@@ -24,9 +24,9 @@ final class SortGroups {
    * @param filesMax files of a group, likewise
    */
   static List<List<FileScanTask>> of(
-      Iterable<FileScanTask> tasks, KeyRanges ranges, long bytesMax, long filesMax) {
+      Iterable<FileScanTask> tasks, KeyBounds bounds, long bytesMax, long filesMax) {
     List<Placed> files = new ArrayList<>();
-    tasks.forEach(task -> files.add(new Placed(task, ranges.of(task.file()))));
+    tasks.forEach(task -> files.add(new Placed(task, bounds.of(task.file()))));
     files.sort(
         (left, right) -> {
           int first = Arrays.compareUnsigned(left.range.first(), right.range.first());

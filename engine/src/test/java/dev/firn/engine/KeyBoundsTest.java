@@ -45,7 +45,7 @@ import org.apache.iceberg.util.NaNUtil;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class KeyRangesTest {
+class KeyBoundsTest {
   private static final Schema SCHEMA =
       new Schema(
           optional(1, "i", Types.IntegerType.get()),
@@ -213,7 +213,7 @@ class KeyRangesTest {
       if (hasUuid(order) || wraps(order)) {
         continue;
       }
-      KeyRanges ranges = KeyRanges.of(table, SCHEMA, order);
+      KeyBounds bounds = KeyBounds.of(table, SCHEMA, order);
       Comparator<StructLike> comparator = SortOrderComparators.forSchema(SCHEMA, order);
       for (int i = 0; i < 20; i++) {
         Record left = row(random);
@@ -222,8 +222,8 @@ class KeyRangesTest {
             comparator.compare(
                 new InternalRecordWrapper(SCHEMA.asStruct()).wrap(left),
                 new InternalRecordWrapper(SCHEMA.asStruct()).wrap(right));
-        KeyRange a = ranges.of(alone(left));
-        KeyRange b = ranges.of(alone(right));
+        KeyRange a = bounds.of(alone(left));
+        KeyRange b = bounds.of(alone(right));
         String what = order + ": " + left + ", " + right + "; rerun with -Dfirn.test.seed=" + seed;
         boolean exact = Arrays.equals(a.first(), a.last()) && Arrays.equals(b.first(), b.last());
         if (exact) { // all but zeros of floats
@@ -248,14 +248,14 @@ class KeyRangesTest {
   void o4UuidsCompareUnsigned() {
     Table table = TableBuilder.inMemory().schema(SCHEMA).create();
     SortOrder order = SortOrder.builderFor(SCHEMA).asc("u").build();
-    KeyRanges ranges = KeyRanges.of(table, SCHEMA, order);
+    KeyBounds bounds = KeyBounds.of(table, SCHEMA, order);
     Random random = new Random(7);
     Record low = row(random);
     low.setField("u", new UUID(0x7FL << 56, -1));
     Record high = row(random);
     high.setField("u", new UUID(0x80L << 56, 0));
-    assertThat(ranges.of(alone(low)).precedes(ranges.of(alone(high)))).isTrue();
-    assertThat(ranges.of(alone(high)).precedes(ranges.of(alone(low)))).isFalse();
+    assertThat(bounds.of(alone(low)).precedes(bounds.of(alone(high)))).isTrue();
+    assertThat(bounds.of(alone(high)).precedes(bounds.of(alone(low)))).isFalse();
   }
 
   // ---- real files
@@ -295,9 +295,9 @@ class KeyRangesTest {
           if (wraps(order)) {
             continue;
           }
-          KeyRange range = KeyRanges.of(table, SCHEMA, order).of(file);
+          KeyRange range = KeyBounds.of(table, SCHEMA, order).of(file);
           for (Record row : rows) {
-            KeyRange key = KeyRanges.of(FULL, SCHEMA, order).of(alone(row));
+            KeyRange key = KeyBounds.of(FULL, SCHEMA, order).of(alone(row));
             assertThat(within(range, key))
                 .as(
                     "%s by %s in %s of %s; rerun with -Dfirn.test.seed=%d",
@@ -349,11 +349,11 @@ class KeyRangesTest {
               comparator.compare(
                   new InternalRecordWrapper(SCHEMA.asStruct()).wrap(left),
                   new InternalRecordWrapper(SCHEMA.asStruct()).wrap(right)));
-      KeyRanges ranges = KeyRanges.of(table, SCHEMA, order);
+      KeyBounds bounds = KeyBounds.of(table, SCHEMA, order);
       List<KeyRange> cut = new ArrayList<>();
       for (int at = 0; at < rows.size(); ) {
         int end = Math.min(rows.size(), at + 1 + random.nextInt(30));
-        cut.add(ranges.of(TableFiles.of(table).data(rows.subList(at, end))));
+        cut.add(bounds.of(TableFiles.of(table).data(rows.subList(at, end))));
         at = end;
       }
       long[] bytes = new long[cut.size()];
@@ -394,10 +394,10 @@ class KeyRangesTest {
     List<DataFile> live = TableRows.dataFiles(table, table.currentSnapshot());
     for (String column : List.of("i", "f", "dec")) {
       SortOrder order = SortOrder.builderFor(table.schema()).asc(column).build();
-      KeyRanges ranges = KeyRanges.of(table, table.schema(), order);
+      KeyBounds bounds = KeyBounds.of(table, table.schema(), order);
       List<KeyRange> sorted =
           live.stream()
-              .map(ranges::of)
+              .map(bounds::of)
               .sorted((left, right) -> Arrays.compareUnsigned(left.first(), right.first()))
               .toList();
       assertThat(sorted.get(0).precedes(sorted.get(1))).as(column).isTrue();
@@ -417,7 +417,7 @@ class KeyRangesTest {
     table.updateSchema().addColumn("later", Types.IntegerType.get()).commit();
     SortOrder order = SortOrder.builderFor(table.schema()).asc("later").build();
     KeyRange range =
-        KeyRanges.of(table, table.schema(), order)
+        KeyBounds.of(table, table.schema(), order)
             .of(TableRows.dataFiles(table, table.currentSnapshot()).get(0));
     assertThat(range.first()).isEmpty();
     assertThat(range.last()).startsWith(0xFF);
@@ -432,15 +432,15 @@ class KeyRangesTest {
             .property("write.metadata.metrics.column.s", "counts")
             .create();
     SortOrder byCounts = SortOrder.builderFor(SCHEMA).asc("s").asc("i").build();
-    assertThat(KeyRanges.of(table, SCHEMA, byCounts).tellOverlaps()).isFalse();
-    assertThat(KeyRanges.of(table, SCHEMA, byCounts).whyUntold()).contains("column s", "counts");
+    assertThat(KeyBounds.of(table, SCHEMA, byCounts).tellOverlaps()).isFalse();
+    assertThat(KeyBounds.of(table, SCHEMA, byCounts).whyUntold()).contains("column s", "counts");
     SortOrder byBucket =
         SortOrder.builderFor(SCHEMA).asc(Expressions.bucket("i", 4)).asc("l").build();
-    assertThat(KeyRanges.of(table, SCHEMA, byBucket).tellOverlaps()).isFalse();
-    assertThat(KeyRanges.of(table, SCHEMA, byBucket).whyUntold())
+    assertThat(KeyBounds.of(table, SCHEMA, byBucket).tellOverlaps()).isFalse();
+    assertThat(KeyBounds.of(table, SCHEMA, byBucket).whyUntold())
         .contains("bucket[4]", "column i", "does not preserve");
     SortOrder bucketLast =
         SortOrder.builderFor(SCHEMA).asc("l").asc(Expressions.bucket("i", 4)).build();
-    assertThat(KeyRanges.of(table, SCHEMA, bucketLast).tellOverlaps()).isTrue();
+    assertThat(KeyBounds.of(table, SCHEMA, bucketLast).tellOverlaps()).isTrue();
   }
 }

@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Fields of the order from the first on whose transform does not preserve order ({@code bucket})
  * are not looked at. Immutable and thread-safe.
  */
-final class KeyRanges {
+final class KeyBounds {
   // Beginnings of a column's part of a position. Nothing sorts before all, UNBOUNDED after all.
   private static final byte NULL_FIRST = 0x08;
   private static final byte VALUE = 0x10;
@@ -92,7 +92,7 @@ final class KeyRanges {
   private final int columnsTold;
   private final String whyUntold;
 
-  private KeyRanges(List<Column> columns, boolean complete, String whyUntold) {
+  private KeyBounds(List<Column> columns, boolean complete, String whyUntold) {
     this.columns = List.copyOf(columns);
     this.complete = complete;
     int told = 0;
@@ -114,7 +114,7 @@ final class KeyRanges {
    * @param table tells how bounds are written
    * @param schema the table's current schema, which has the order's sources
    */
-  static KeyRanges of(Table table, Schema schema, SortOrder order) {
+  static KeyBounds of(Table table, Schema schema, SortOrder order) {
     MetricsConfig metrics = MetricsConfig.forTable(table);
     Map<Integer, Integer> parents = TypeUtil.indexParents(schema.asStruct());
     List<Column> columns = new ArrayList<>();
@@ -124,7 +124,7 @@ final class KeyRanges {
       }
       Type source = schema.findType(field.sourceId());
       if (source == null || !field.transform().preservesOrder()) {
-        return new KeyRanges(
+        return new KeyBounds(
             columns,
             false,
             source == null
@@ -136,7 +136,7 @@ final class KeyRanges {
       }
       columns.add(column(schema, parents, metrics, field, source));
     }
-    return new KeyRanges(columns, true, "it orders nothing");
+    return new KeyBounds(columns, true, "it orders nothing");
   }
 
   @SuppressWarnings("unchecked") // a transform takes the values of its source
