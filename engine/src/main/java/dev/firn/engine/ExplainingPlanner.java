@@ -1,5 +1,6 @@
 package dev.firn.engine;
 
+import dev.firn.commit.PartitionTuple;
 import dev.firn.engine.FileDecision.Reason;
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -9,6 +10,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -42,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Iceberg's groups take every file of another spec than the table's current one for a file of
  * the null partition, whatever the spec of the outputs is (P2). Here a file that has the spec which
- * it is to keep is in a group of its partition, and all others are in groups of their own.
+ * it is to keep is in a group of its partition, and all others are in groups of their own; where
+ * rows are sorted, together with the files of the partitions that their rows may come into (O11).
  */
 final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private final Expression filter;
@@ -58,6 +61,10 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private final double deleteRatioThreshold;
   private final Layout layout;
   private final @Nullable KeyBounds bounds;
+
+  /** Null where it does not matter which groups write to one partition. */
+  private final @Nullable SharedPartitions shared;
+
   private final boolean byOverlap;
   private final int overlapDepthMax;
   private final double writeAmplificationMax;
@@ -95,6 +102,15 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
    * @param partition of inputs and outputs, null for inputs of other specs and many partitions
    */
   private record Part(int specId, @Nullable StructLikeWrapper partition) {}
+
+  private record PartFiles(Part part, List<FileScanTask> tasks) {
+    /** Rows of both may come into one partition. */
+    PartFiles with(PartFiles other) {
+      List<FileScanTask> both = new ArrayList<>(tasks);
+      both.addAll(other.tasks);
+      return new PartFiles(new Part(part.specId, null), both);
+    }
+  }
 
   /**
    * @param bounds key ranges of files on the order that rows are sorted by, null if by none
@@ -155,6 +171,10 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
               + " to size, or sort by another order.");
     }
     init(options);
+    this.shared =
+        layout instanceof Layout.BinPack || keepSpecs || byOverlap || table.specs().size() == 1
+            ? null
+            : new SharedPartitions(table, spec(outputSpecId()));
   }
 
   /**
@@ -196,17 +216,64 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
   private List<RewriteFileGroup> groupsBySize() throws IOException {
     List<RewriteFileGroup> groups = new ArrayList<>();
     int filesLeft = filesMax;
-    for (Map.Entry<Part, List<FileScanTask>> part : parts().entrySet()) {
+    for (PartFiles part : partsThatShareNoPartition()) {
       int indexInPart = 0;
-      for (List<FileScanTask> tasks : planFileGroups(part.getValue())) {
+      for (List<FileScanTask> tasks : planFileGroups(part.tasks)) {
         if (filesLeft > 0 && !tasks.isEmpty()) {
           List<FileScanTask> taken = tasks.subList(0, Math.min(tasks.size(), filesLeft));
           filesLeft -= taken.size();
-          groups.add(group(part.getKey(), groups.size() + 1, ++indexInPart, tasks, taken));
+          groups.add(group(part.part, groups.size() + 1, ++indexInPart, tasks, taken));
         }
       }
     }
     return groups;
+  }
+
+  /**
+   * Where rows are sorted, parts whose rows may come into one partition are one part: what is
+   * written from one group would overlap there with what is written from another (O11).
+   */
+  private List<PartFiles> partsThatShareNoPartition() throws IOException {
+    List<PartFiles> parts = new ArrayList<>();
+    List<PartFiles> left = new ArrayList<>();
+    parts()
+        .forEach(
+            (part, tasks) -> {
+              if (part.partition() != null || shared == null) {
+                parts.add(new PartFiles(part, tasks));
+              } else {
+                Map<PartitionTuple, List<FileScanTask>> own = new LinkedHashMap<>();
+                tasks.forEach(
+                    task ->
+                        own.computeIfAbsent(
+                                PartitionTuple.of(task.file()), tuple -> new ArrayList<>())
+                            .add(task));
+                own.values().forEach(some -> parts.add(new PartFiles(part, some)));
+              }
+            });
+    if (shared == null || parts.stream().allMatch(part -> part.part.partition() != null)) {
+      return parts;
+    }
+    List<PartFiles> joining = new ArrayList<>();
+    List<List<DataFile>> files = new ArrayList<>();
+    for (PartFiles part : parts) {
+      List<DataFile> wanted = new ArrayList<>();
+      (rewriteAll ? part.tasks : filterFiles(part.tasks))
+          .forEach(task -> wanted.add(task.file()));
+      if (wanted.isEmpty()) {
+        left.add(part);
+      } else {
+        joining.add(part);
+        files.add(wanted);
+      }
+    }
+    int[] numbers = shared.joined(files, outputSpecId());
+    Map<Integer, PartFiles> joined = new LinkedHashMap<>();
+    for (int i = 0; i < numbers.length; i++) {
+      joined.merge(numbers[i], joining.get(i), PartFiles::with);
+    }
+    left.addAll(joined.values());
+    return left;
   }
 
   /** A group for each set of files that overlap too much: each is taken whole, or not at all. */
@@ -289,13 +356,17 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
             .filter(filter)
             .caseSensitive(true)
             .ignoreResiduals(); // H6
-    if (bounds == null) {
-      return scan;
-    }
     // The scan's schema is the snapshot's. A column that it lacks is in no file.
     Schema schema = scan.schema();
     List<String> columns = new ArrayList<>();
-    for (int id : bounds.fieldIds()) {
+    Set<Integer> ids = new LinkedHashSet<>();
+    if (bounds != null) {
+      ids.addAll(bounds.fieldIds());
+    }
+    if (shared != null) {
+      ids.addAll(shared.fieldIds());
+    }
+    for (int id : ids) {
       String name = schema.findColumnName(id);
       if (name != null) {
         columns.add(name);

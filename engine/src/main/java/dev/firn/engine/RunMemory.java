@@ -67,7 +67,7 @@ record RunMemory(
         needs,
         atOnce,
         needed,
-        sorts ? scratch(groups, settings.groupBytesMax(), needs, shares, atOnce) : 0);
+        sorts ? scratch(pin, groups, settings.groupBytesMax(), needs, shares, atOnce) : 0);
   }
 
   /** Whether rows go to other partitions, for which some of them are sorted. */
@@ -78,6 +78,7 @@ record RunMemory(
   }
 
   private static long scratch(
+      Pin pin,
       List<RewriteFileGroup> groups,
       long groupBytesMax,
       MemoryNeeds needs,
@@ -85,7 +86,12 @@ record RunMemory(
       int atOnce) {
     long inMemory = shares.sortBytes() / atOnce / 2;
     return groups.stream()
-        .mapToLong(group -> needs.rowBytes(Math.min(group.inputFilesSizeInBytes(), groupBytesMax)))
+        .mapToLong(
+            group -> {
+              long bytes = group.inputFilesSizeInBytes();
+              // Spread rows are sorted at once, others range by range.
+              return needs.rowBytes(isSpread(pin, group) ? bytes : Math.min(bytes, groupBytesMax));
+            })
         .filter(bytes -> bytes > inMemory)
         .map(bytes -> -bytes)
         .sorted()

@@ -500,6 +500,102 @@ class OverlapCompactionTest {
         .isEqualTo(1);
   }
 
+  /** A table that was not partitioned, then by region, then by region and hundreds of the id. */
+  private Table evolved(Random random, int filesOfEach) {
+    Table table = table(false, 2);
+    for (int spec = 0; spec < 3; spec++) {
+      if (spec == 1) {
+        table.updateSpec().addField("region").commit();
+      } else if (spec == 2) {
+        table.updateSpec().addField(Expressions.truncate("id", 1000)).commit();
+      }
+      TableFiles files = TableFiles.of(table);
+      for (int i = 0; i < filesOfEach; i++) {
+        long first = random.nextInt(3900);
+        List<Record> rows =
+            rows(
+                LongStream.range(first, first + 1 + random.nextInt(200)),
+                random.nextInt(3) == 0 ? "eu" : "us");
+        files.append(files.dataByPartition(rows).toArray(DataFile[]::new));
+      }
+      table.refresh();
+    }
+    return table;
+  }
+
+  @ParameterizedTest
+  @CsvSource({"1, 1000000000", "4, 1000000000", "1000, 9000"})
+  void o11p2OutputsOfFilesOfOtherSpecsDoNotOverlapWithAnyOther(int filesMax, long bytesMax) {
+    long seed = Long.getLong("firn.test.seed", System.nanoTime());
+    Table table = evolved(new Random(seed), 10);
+    List<Record> live = sorted(live(table));
+    CompactionReport report =
+        Runs.of(
+            table,
+            Runs.all(scratch)
+                .layout(new Layout.TableOrder())
+                .option("target-file-size-bytes", "4000")
+                .option("max-file-group-input-files", "" + filesMax)
+                .option("max-file-group-size-bytes", "" + bytesMax));
+    assertThat(report.groups().committed()).isGreaterThan(1);
+    assertThat(sorted(live(table))).isEqualTo(live);
+    assertThat(TableRows.dataFiles(table, table.currentSnapshot()))
+        .allMatch(file -> file.specId() == table.spec().specId())
+        .hasSizeGreaterThan(8);
+    assertThat(most(covers(table)))
+        .as("files over one place, rerun with -Dfirn.test.seed=" + seed)
+        .isEqualTo(1);
+  }
+
+  @Test
+  void o11FilesOfOtherSpecsAreJoinedWithThosePartitionsOnlyThatTheirRowsMayComeInto() {
+    Table table = table(false, 2);
+    table.updateSpec().addField("region").commit();
+    TableFiles files = TableFiles.of(table);
+    DataFile oldEu = files.append(rows(LongStream.range(0, 10), "eu"));
+    DataFile oldUs = files.append(rows(LongStream.range(2000, 2010), "us"));
+    table.updateSpec().addField(Expressions.truncate("id", 1000)).commit();
+    DataFile eu0 = files.append(rows(LongStream.range(0, 20), "eu"));
+    DataFile eu2 = files.append(rows(LongStream.range(2000, 2020), "eu"));
+    DataFile us2 = files.append(rows(LongStream.range(2500, 2520), "us"));
+    table.refresh();
+    CompactionSettings.Builder settings =
+        Runs.all(scratch).layout(new Layout.ZOrder(List.of("id"), Layout.CurveInput.RANK));
+    assertThat(groups(plan(table, settings)))
+        .containsExactlyInAnyOrder(
+            Set.of(oldEu.location(), eu0.location()),
+            Set.of(eu2.location()),
+            Set.of(oldUs.location(), us2.location()));
+    // By a key, what shares a partition but no key need not be together.
+    settings
+        .layout(new Layout.TableOrder())
+        .option("max-file-group-input-files", "1");
+    assertThat(groups(plan(table, settings)))
+        .containsExactlyInAnyOrder(
+            Set.of(oldEu.location(), eu0.location()),
+            Set.of(eu2.location()),
+            Set.of(oldUs.location()),
+            Set.of(us2.location()));
+    // Of a bucket nothing is known; nor is the region of rows that were not partitioned by it.
+    table.updateSpec().addField(Expressions.bucket("note", 4)).commit();
+    table.refresh();
+    settings.layout(new Layout.ZOrder(List.of("note"), Layout.CurveInput.RANK));
+    assertThat(groups(plan(table, settings))).hasSize(3);
+    table.updateSpec().removeField("region").removeField("id_trunc_1000").commit();
+    table.refresh();
+    assertThat(groups(plan(table, settings))).hasSize(1);
+  }
+
+  private static List<Set<String>> groups(CompactionPlan plan) {
+    return plan.groups().stream()
+        .map(
+            group ->
+                group.fileScanTasks().stream()
+                    .map(task -> task.file().location())
+                    .collect(Collectors.toSet()))
+        .toList();
+  }
+
   @Test
   void filesThatHangTogetherAreOneGroupHoweverLarge() {
     Table table = table(false, 2);
