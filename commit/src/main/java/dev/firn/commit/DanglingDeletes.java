@@ -52,11 +52,14 @@ public final class DanglingDeletes {
       try {
         int removed = 0;
         for (DeleteFile ignored :
-            new RemoveDanglingDeleteFilesAction(SettledOperations.table(table))
-                .toBranch(branch)
-                .set(CommitCoordinator.RUN_ID, runId)
-                .execute()
-                .removedDeleteFiles()) {
+            SettledOperations.committing(
+                table,
+                settled ->
+                    new RemoveDanglingDeleteFilesAction(settled)
+                        .toBranch(branch)
+                        .set(CommitCoordinator.RUN_ID, runId)
+                        .execute()
+                        .removedDeleteFiles())) {
           removed++;
         }
         table.refresh();

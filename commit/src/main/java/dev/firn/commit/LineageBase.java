@@ -49,7 +49,12 @@ public final class LineageBase {
     if (assigned) {
       return false;
     }
-    SettledOperations.table(table).newFastAppend().toBranch(branch).commit();
+    SettledOperations.committing(
+        table,
+        settled -> {
+          settled.newFastAppend().toBranch(branch).commit();
+          return true;
+        });
     table.refresh();
     return true;
   }

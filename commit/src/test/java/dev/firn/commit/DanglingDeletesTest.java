@@ -3,6 +3,7 @@ package dev.firn.commit;
 import static dev.firn.commit.FakeTable.equalityDeletes;
 import static dev.firn.commit.FakeTable.positionDeletes;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.apache.iceberg.DeleteFile;
 import org.apache.iceberg.FileFormat;
@@ -107,6 +108,53 @@ class DanglingDeletesTest {
 
       assertThat(DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1")).isOne();
       assertThat(fake.live()).containsOnlyKeys("d");
+      assertThat(fake.live().get("d")).isEmpty();
+    }
+  }
+
+  @Test
+  void c12odAnAttemptThatFailsUnexpectedlyLeavesNoManifests() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d")) {
+      fake.delete(positionDeletes(NONE, "", "dangling", "gone"));
+      fake.operations.onCommit(
+          real -> {
+            fake.append("f");
+            fake.operations.onRefresh(() -> {}); // that which looks whether the commit landed
+            fake.operations.onRefresh(
+                () -> {
+                  throw new IllegalArgumentException("Missing field 5");
+                });
+            real.run();
+          });
+
+      assertThatThrownBy(
+              () -> DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1"))
+          .hasMessage("Missing field 5");
+      assertThat(fake.operations.commits).isEqualTo(1);
+      assertThat(fake.operations.io.left).as("manifests, which Iceberg leaves").isEmpty();
+      assertThat(fake.live()).containsOnlyKeys("d", "f");
+    }
+  }
+
+  /** Whether the catalog has it cannot be found out: then it is left (C11). */
+  @Test
+  void c11c12WhatMayHaveLandedKeepsItsManifests() throws Exception {
+    try (FakeTable fake = FakeTable.v2().append("d")) {
+      fake.delete(positionDeletes(NONE, "", "dangling", "gone"));
+      fake.operations.onCommit(
+          real -> {
+            real.run();
+            fake.operations.onRefresh(
+                () -> {
+                  throw new IllegalStateException("no answer");
+                });
+            throw new IllegalStateException("no answer");
+          });
+
+      assertThatThrownBy(
+              () -> DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1"))
+          .hasMessage("no answer");
+      fake.table.refresh();
       assertThat(fake.live().get("d")).isEmpty();
     }
   }

@@ -26,6 +26,7 @@ final class GroupSort implements AutoCloseable {
   private final BufferAllocator memory;
   private long held;
   private long scratch;
+  private long scratchPeak;
 
   /**
    * @param columns what batches follow
@@ -95,9 +96,13 @@ final class GroupSort implements AutoCloseable {
         });
   }
 
-  /** Whether all rows are in memory still, or how much of them is not. */
   private void count() {
-    hold(sorter.bytesHeld(), sorter.stats().scratchBytesPeak());
+    long peak = sorter.stats().scratchBytesPeak();
+    if (peak > scratchPeak) {
+      scratchPeak = peak;
+      hold(sorter.bytesHeld(), peak); // while runs were merged there was more than there is
+    }
+    hold(sorter.bytesHeld(), sorter.scratchBytes());
   }
 
   private void hold(long bytes, long scratchBytes) {

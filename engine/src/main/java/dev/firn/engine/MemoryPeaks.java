@@ -47,7 +47,7 @@ final class MemoryPeaks {
     return sort;
   }
 
-  /** Sorted runs on disk. */
+  /** Sorted runs on disk, those that are being merged and what they become among them. */
   Gauge scratchHeld() {
     return scratch;
   }

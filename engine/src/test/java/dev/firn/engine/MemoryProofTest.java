@@ -3,11 +3,11 @@ package dev.firn.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import dev.firn.engine.cli.Firn;
 import dev.firn.testdata.TableFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -52,13 +52,6 @@ class MemoryProofTest {
           Types.NestedField.optional(2, "k", Types.IntegerType.get()),
           Types.NestedField.optional(3, "s", Types.StringType.get()),
           Types.NestedField.optional(4, "payload", Types.StringType.get()));
-
-  /** As the launcher sets it. */
-  private static final Map<String, String> ENVIRONMENT =
-      Map.of(
-          "MALLOC_ARENA_MAX", "2",
-          "MALLOC_MMAP_THRESHOLD_", "262144",
-          "ARROW_DEFAULT_MEMORY_POOL", "system");
 
   @TempDir Path directory;
 
@@ -150,7 +143,7 @@ class MemoryProofTest {
     }
     Path log = directory.resolve(name + ".log");
     long started = System.nanoTime();
-    int exitCode = limit.run(command(name, layout), ENVIRONMENT, log);
+    int exitCode = limit.run(command(name, layout), environment(), log);
     String said = Files.readString(log);
     System.out.printf(
         "%s: %.1f s, at most %d MiB of memory%n%s%n",
@@ -209,24 +202,23 @@ class MemoryProofTest {
     }
   }
 
-  /** As the launcher starts it. */
+  /**
+   * The launcher, which sets the flags that are part of the contract, beside a lib folder that is
+   * empty: the classes are those of this test.
+   */
   private List<String> command(String name, String... layout) throws IOException {
     Path scratch = directory.resolve("scratch");
-    if (!Files.exists(scratch)) {
+    Path home = directory.resolve("home");
+    if (!Files.exists(home)) {
       Files.createDirectory(scratch);
+      Files.createDirectories(home.resolve("lib"));
+      Files.copy(
+          Path.of("..", "firn"), home.resolve("firn"), StandardCopyOption.COPY_ATTRIBUTES);
     }
     List<String> command =
         new ArrayList<>(
             List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx" + MEMORY_MIB * 35 / 100 + "m",
-                "-Dfirn.memory.total-bytes=" + ((long) MEMORY_MIB << 20),
-                "-XX:+UseParallelGC",
-                "-XX:ReservedCodeCacheSize=96m",
-                "--add-opens=java.base/java.nio=ALL-UNNAMED",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Firn.class.getName(),
+                home.resolve("firn").toString(),
                 "compact",
                 "db." + name,
                 "--type",
@@ -240,5 +232,12 @@ class MemoryProofTest {
                 "--rewrite-all"));
     command.addAll(Arrays.asList(layout));
     return command;
+  }
+
+  private static Map<String, String> environment() {
+    return Map.of(
+        "JAVA_HOME", System.getProperty("java.home"),
+        "FIRN_JAVA_OPTS", "",
+        "FIRN_CLASSPATH", System.getProperty("java.class.path"));
   }
 }

@@ -321,12 +321,16 @@ final class ExternalSort implements AutoCloseable {
     return Math.max(blockBytes / 2, blockBytes - 16L * buffers);
   }
 
-  private void noteScratch() {
+  long scratchBytes() {
     long stored = 0;
     for (SortedRun run : runs) {
       stored += run.storedBytes();
     }
-    scratchBytesPeak = Math.max(scratchBytesPeak, stored);
+    return stored;
+  }
+
+  private void noteScratch() {
+    scratchBytesPeak = Math.max(scratchBytesPeak, scratchBytes());
   }
 
   // ---- merging

@@ -311,6 +311,11 @@ public final class RowSorter implements AutoCloseable {
     return state == State.CLOSED ? 0 : memory.getAllocatedMemory();
   }
 
+  /** What the scratch files take now. */
+  public long scratchBytes() {
+    return external == null ? 0 : external.scratchBytes();
+  }
+
   /** What has been done so far; complete when all rows are drained. */
   public Stats stats() {
     long peak = memory.getPeakMemoryAllocation();
