@@ -127,8 +127,7 @@ class DanglingDeletesTest {
             real.run();
           });
 
-      assertThatThrownBy(
-              () -> DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1"))
+      assertThatThrownBy(() -> DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1"))
           .hasMessage("Missing field 5");
       assertThat(fake.operations.commits).isEqualTo(1);
       assertThat(fake.operations.io.left).as("manifests, which Iceberg leaves").isEmpty();
@@ -151,8 +150,7 @@ class DanglingDeletesTest {
             throw new IllegalStateException("no answer");
           });
 
-      assertThatThrownBy(
-              () -> DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1"))
+      assertThatThrownBy(() -> DanglingDeletes.remove(fake.table, SnapshotRef.MAIN_BRANCH, "run-1"))
           .hasMessage("no answer");
       fake.table.refresh();
       assertThat(fake.live().get("d")).isEmpty();

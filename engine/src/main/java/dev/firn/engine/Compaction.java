@@ -436,7 +436,9 @@ public final class Compaction {
                 operationId,
                 reader,
                 new DeleteLimits(memory.shares().keyIndexBytes()),
-                fetchers);
+                fetchers,
+                peaks.carryOverHeld(),
+                memory.shares().carryOverBytes());
         return rewriteAndCommit(pin, groups, rewrite, outputDeletes, workers, last);
       } finally {
         Threads.stop(workers);
@@ -521,7 +523,7 @@ public final class Compaction {
         } else {
           listener.rewritten(group);
           if (settings.partialProgress()) {
-            settle(offer(coordinator, group), results, conflicted, last);
+            settle(offer(coordinator, group), results, outputDeletes, conflicted, last);
           } else {
             held.add(group);
           }
@@ -541,10 +543,11 @@ public final class Compaction {
         coordinator.discard(group);
         failed(group, FailureKind.OTHER, NOT_DONE);
       } else {
-        settle(offer(coordinator, group), results, conflicted, last);
+        settle(offer(coordinator, group), results, outputDeletes, conflicted, last);
       }
     }
-    settle(commit(coordinator::finish), results, conflicted, last);
+    settle(commit(coordinator::finish), results, outputDeletes, conflicted, last);
+    results.values().forEach(result -> result.origins().close());
     return conflicted;
   }
 
@@ -596,10 +599,12 @@ public final class Compaction {
   private void settle(
       List<CommitOutcome> outcomes,
       Map<Integer, GroupRewrite.Result> results,
+      OutputDeletes outputDeletes,
       Set<String> conflicted,
       boolean last) {
     for (CommitOutcome outcome : outcomes) {
       for (RewriteFileGroup group : outcome.groups()) {
+        outputDeletes.forget(group);
         Objects.requireNonNull(results.get(group.info().globalIndex())).origins().close();
       }
       if (outcome instanceof CommitOutcome.Committed committed) {

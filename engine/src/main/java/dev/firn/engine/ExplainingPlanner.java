@@ -258,8 +258,7 @@ final class ExplainingPlanner extends BinPackRewriteFilePlanner {
     List<List<DataFile>> files = new ArrayList<>();
     for (PartFiles part : parts) {
       List<DataFile> wanted = new ArrayList<>();
-      (rewriteAll ? part.tasks : filterFiles(part.tasks))
-          .forEach(task -> wanted.add(task.file()));
+      (rewriteAll ? part.tasks : filterFiles(part.tasks)).forEach(task -> wanted.add(task.file()));
       if (wanted.isEmpty()) {
         left.add(part);
       } else {

@@ -6,6 +6,7 @@ import dev.firn.sort.VectorGather;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
@@ -88,7 +89,7 @@ final class FanOut {
   /** How many files may be open at once besides the one that sorted rows go to. */
   private int openOutputsMax() {
     int groups = run.memory().groupsAtOnce();
-    long floor = Math.max(OUTPUT_BYTES_MIN, RunMemory.outputBytesMin(columns));
+    long floor = Math.max(OUTPUT_BYTES_MIN, RunMemory.outputBytesMin(run.pin().table(), columns));
     long fit = openOutputsBytes() / floor;
     return (int) Math.max(1, Math.min(OPEN_OUTPUTS_MAX / groups, fit));
   }
@@ -280,8 +281,21 @@ final class FanOut {
         largest.endRowGroup();
         held -= before - largest.memoryBytes();
         if (largest.memoryBytes() >= before) {
-          return;
+          break;
         }
+      }
+      endFiles();
+    }
+
+    /** Ends those files that have most bloom filters, until all have no more than they may. */
+    private void endFiles() throws IOException {
+      long bytesMax = run.memory().bloomFiltersBytesOfGroup();
+      long held = outputs.stream().mapToLong(TrackedOutput::bloomFilterBytes).sum();
+      while (held > bytesMax) {
+        TrackedOutput most =
+            Collections.max(outputs, Comparator.comparingLong(TrackedOutput::bloomFilterBytes));
+        held -= most.bloomFilterBytes();
+        most.endFile();
       }
     }
 

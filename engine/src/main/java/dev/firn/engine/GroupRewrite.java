@@ -109,7 +109,11 @@ final class GroupRewrite {
     boolean needed =
         run.pin().formatVersion() >= 2 && group.fileScanTasks().size() <= RowOrigins.INPUTS_MAX;
     return needed
-        ? new RowOrigins(run.scratch(), "origins-" + group.info().globalIndex())
+        ? new RowOrigins(
+            run.scratch(),
+            "origins-" + group.info().globalIndex(),
+            run.peaks().carryOverHeld(),
+            run.memory().shares().carryOverBytes() / 2)
         : RowOrigins.none();
   }
 
@@ -314,7 +318,11 @@ final class GroupRewrite {
             run.encoders(),
             run.settings().threads());
     return new TrackedOutput(
-        output, origins, run.memory().outputPagesBytesOfGroup(), run.peaks().outputPagesHeld());
+        output,
+        origins,
+        run.memory().outputPagesBytesOfGroup(),
+        run.memory().bloomFiltersBytesOfGroup(),
+        run.peaks());
   }
 
   private void discard(List<DataFile> written) {

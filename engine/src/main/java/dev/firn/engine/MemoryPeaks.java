@@ -16,6 +16,10 @@ final class MemoryPeaks {
       peak.accumulateAndGet(now, Math::max);
     }
 
+    long held() {
+      return held.get();
+    }
+
     long peak() {
       return peak.get();
     }
@@ -24,6 +28,8 @@ final class MemoryPeaks {
   private final AtomicLong keyIndex = new AtomicLong();
   private final AtomicLong decode = new AtomicLong();
   private final Gauge outputPages = new Gauge();
+  private final Gauge bloomFilters = new Gauge();
+  private final Gauge carryOver = new Gauge();
   private final Gauge sort = new Gauge();
   private final Gauge scratch = new Gauge();
 
@@ -40,6 +46,16 @@ final class MemoryPeaks {
   /** Pages of open output files. */
   Gauge outputPagesHeld() {
     return outputPages;
+  }
+
+  /** Bloom filters of row groups that are written, in open output files. */
+  Gauge bloomFiltersHeld() {
+    return bloomFilters;
+  }
+
+  /** Where rows came from, and what was deleted of inputs meanwhile. */
+  Gauge carryOverHeld() {
+    return carryOver;
   }
 
   /** Rows in sorters. */
@@ -63,6 +79,14 @@ final class MemoryPeaks {
 
   long outputPages() {
     return outputPages.peak();
+  }
+
+  long bloomFilters() {
+    return bloomFilters.peak();
+  }
+
+  long carryOver() {
+    return carryOver.peak();
   }
 
   long sort() {

@@ -43,6 +43,16 @@ record MemoryShares(
     return heapBytes / 4;
   }
 
+  /** Bloom filters of row groups written, until their files end, for all groups in work. */
+  long bloomFiltersBytes() {
+    return heapBytes / 8;
+  }
+
+  /** Where rows came from and what was deleted of inputs meanwhile, over all groups. */
+  long carryOverBytes() {
+    return heapBytes / 16;
+  }
+
   /** Partitions that rows are spread over, for all groups in work. */
   long partitionsBytes() {
     return heapBytes / 8;
@@ -102,6 +112,11 @@ record MemoryShares(
     return (long) Math.ceil(4 * bytes / HEAP_SHARE);
   }
 
+  /** The total whose heap has room for so many bytes of bloom filters of row groups written. */
+  static long totalForBloomFilters(long bytes) {
+    return (long) Math.ceil(8 * bytes / HEAP_SHARE);
+  }
+
   /** 80 % of what the container, or else the machine, has. */
   static long defaultTotalBytes() {
     Long set = Long.getLong(TOTAL_PROPERTY);
@@ -133,6 +148,11 @@ record MemoryShares(
                 "output pages (heap)",
                 outputPagesBytes(),
                 peaks == null ? null : peaks.outputPages()),
+            share(
+                "bloom filters (heap)",
+                bloomFiltersBytes(),
+                peaks == null ? null : peaks.bloomFilters()),
+            share("carry-over (heap)", carryOverBytes(), peaks == null ? null : peaks.carryOver()),
             share("decode", decodeBytes, peaks == null ? null : peaks.decode()),
             share("sort", sortBytes, peaks == null ? null : peaks.sort())),
         peaks == null ? null : peaks.scratch());

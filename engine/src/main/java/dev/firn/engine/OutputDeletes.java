@@ -54,6 +54,9 @@ import org.slf4j.LoggerFactory;
  * Carries position deletes that landed on the inputs of rewritten groups over to their outputs: a
  * deletion vector for each output on format version 3, a position delete file for each before.
  *
+ * <p>Where what was deleted does not fit into its memory, nothing is carried over: the groups are
+ * redone.
+ *
  * <p>Belongs to one round. Groups are made known by the thread that takes their results; deletes
  * are carried over by the thread that commits.
  */
@@ -63,6 +66,9 @@ final class OutputDeletes implements CarryOver {
       new Schema(MetadataColumns.DELETE_FILE_PATH, MetadataColumns.DELETE_FILE_POS);
   private static final int STEP_ROWS = 1 << 16;
 
+  /** What the rows that a delete file deletes from an input take beside their positions. */
+  private static final int ROWS_BYTES = 256;
+
   private final Pin pin;
   private final String operationId;
   private final TableReader reader;
@@ -70,32 +76,67 @@ final class OutputDeletes implements CarryOver {
   private final ExecutorService fetchers;
   private final Map<RewriteFileGroup, RowOrigins> origins =
       Collections.synchronizedMap(new IdentityHashMap<>());
-  /* Of the groups that met new deletes: by the identity of a delete file, then by input. */
-  private final Map<RewriteFileGroup, Map<String, Map<String, DeletedRows>>> resolved =
-      new IdentityHashMap<>();
+  /* Of the groups that met new deletes: by the identity of a delete file. */
+  private final Map<RewriteFileGroup, Map<String, Resolved>> resolved = new IdentityHashMap<>();
+  private final MemoryPeaks.Gauge memoryHeld;
+  private final long memoryBytesMax;
+  private long held;
   private final AtomicInteger carryOvers = new AtomicInteger();
 
   /**
    * @param operationId begins the names of files; no other round has it (C15)
    * @param reader reads the delete files; not closed here
    * @param fetchers threads to read delete files in
+   * @param memoryHeld counts what was deleted
+   * @param memoryBytesMax what that may take
    */
   OutputDeletes(
       Pin pin,
       String operationId,
       TableReader reader,
       DeleteLimits limits,
-      ExecutorService fetchers) {
+      ExecutorService fetchers,
+      MemoryPeaks.Gauge memoryHeld,
+      long memoryBytesMax) {
     this.pin = pin;
     this.operationId = operationId;
     this.reader = reader;
     this.limits = limits;
     this.fetchers = fetchers;
+    this.memoryHeld = memoryHeld;
+    this.memoryBytesMax = memoryBytesMax;
   }
+
+  /**
+   * The rows that a delete file deletes.
+   *
+   * @param byInput by the location of the input
+   * @param bytes about what they take
+   */
+  private record Resolved(Map<String, DeletedRows> byInput, long bytes) {}
 
   /** Makes a finished group's origins known; not closed here. */
   void know(RewriteFileGroup group, RowOrigins rows) {
     origins.put(group, rows);
+  }
+
+  /** Drops what is known of a group of which it is settled what becomes of it. */
+  void forget(RewriteFileGroup group) {
+    origins.remove(group);
+    resolved.remove(group);
+    hold(0);
+  }
+
+  /** Notes what is held: all that is resolved, and as much more. */
+  private void hold(long more) {
+    long bytes =
+        more
+            + resolved.values().stream()
+                .flatMap(files -> files.values().stream())
+                .mapToLong(Resolved::bytes)
+                .sum();
+    memoryHeld.add(bytes - held);
+    held = bytes;
   }
 
   @Override
@@ -109,7 +150,9 @@ final class OutputDeletes implements CarryOver {
     String id = operationId + "-carried-" + carryOvers.incrementAndGet();
     try (Sink sink = formatVersion >= 3 ? new Vectors(id) : new PositionFiles(id)) {
       for (NewDeletes of : deletes) {
-        carry(of, Objects.requireNonNull(origins.get(of.group())), sink);
+        if (!carry(of, Objects.requireNonNull(origins.get(of.group())), sink)) {
+          return Optional.empty();
+        }
       }
       List<DeleteFile> added = sink.finish();
       List<Replacement> replacements = List.of();
@@ -131,20 +174,34 @@ final class OutputDeletes implements CarryOver {
         .anyMatch(task -> task.file().recordCount() > Integer.MAX_VALUE);
   }
 
-  private void carry(NewDeletes of, RowOrigins known, Sink sink) throws IOException {
+  /**
+   * @return false if what was deleted does not fit into memory
+   */
+  private boolean carry(NewDeletes of, RowOrigins known, Sink sink) throws IOException {
     Map<String, Integer> ordinals = GroupRows.ordinals(of.group());
     List<FileScanTask> tasks =
         of.group().fileScanTasks().stream()
             .filter(task -> of.byInput().containsKey(task.file().location()))
             .toList();
-    Map<String, Map<String, DeletedRows>> resolved = resolved(of, tasks);
+    long bits = tasks.stream().mapToLong(task -> bitsBytes(task.file())).sum();
+    if (bits > memoryBytesMax) {
+      return tooMany(of, bits);
+    }
+    Map<String, Resolved> files = resolved(of, tasks);
+    hold(bits);
+    if (held > memoryBytesMax) {
+      long needed = held;
+      resolved.remove(of.group());
+      hold(0);
+      return tooMany(of, needed);
+    }
     BitSet[] deleted = new BitSet[ordinals.size()];
     for (FileScanTask task : tasks) {
       DataFile input = task.file();
       List<DeletedRows> gone = new ArrayList<>();
       for (DeleteFile file : of.byInput().getOrDefault(input.location(), List.of())) {
         DeletedRows rows =
-            Objects.requireNonNull(resolved.get(identity(file))).get(input.location());
+            Objects.requireNonNull(files.get(identity(file))).byInput().get(input.location());
         if (rows != null && rows.count() > 0) {
           gone.add(rows);
         }
@@ -152,6 +209,23 @@ final class OutputDeletes implements CarryOver {
       deleted[Objects.requireNonNull(ordinals.get(input.location()))] = positions(input, gone);
     }
     known.forEachRun(new RunsToDelete(deleted, sink));
+    hold(0);
+    return true;
+  }
+
+  /** What a bit for each row takes. */
+  private static long bitsBytes(DataFile file) {
+    return file.recordCount() / Byte.SIZE + Long.BYTES;
+  }
+
+  private boolean tooMany(NewDeletes of, long bytes) {
+    LOG.warn(
+        "File group {} is redone: what was deleted of its inputs meanwhile takes {} bytes of memory,"
+            + " and there are {}. With more memory it is carried over",
+        of.group().info().globalIndex(),
+        bytes,
+        memoryBytesMax);
+    return false;
   }
 
   /** All of an input's deleted positions: after a sort they are asked for row by row. */
@@ -181,14 +255,13 @@ final class OutputDeletes implements CarryOver {
    * What each delete file deletes, by the location of the input. Those that an earlier carry-over
    * has read are not read again: beside a writer that never rests they become many.
    */
-  private Map<String, Map<String, DeletedRows>> resolved(NewDeletes of, List<FileScanTask> tasks)
+  private Map<String, Resolved> resolved(NewDeletes of, List<FileScanTask> tasks)
       throws IOException {
     Map<String, DeleteFile> files = new LinkedHashMap<>();
     of.byInput().values().forEach(some -> some.forEach(file -> files.put(identity(file), file)));
-    Map<String, Map<String, DeletedRows>> known =
-        resolved.computeIfAbsent(of.group(), group -> new HashMap<>());
+    Map<String, Resolved> known = resolved.computeIfAbsent(of.group(), group -> new HashMap<>());
     known.keySet().retainAll(files.keySet());
-    Map<String, Future<Map<String, DeletedRows>>> reading = new LinkedHashMap<>();
+    Map<String, Future<Resolved>> reading = new LinkedHashMap<>();
     files.forEach(
         (identity, file) -> {
           if (!known.containsKey(identity)) {
@@ -196,7 +269,7 @@ final class OutputDeletes implements CarryOver {
           }
         });
     try {
-      for (Map.Entry<String, Future<Map<String, DeletedRows>>> entry : reading.entrySet()) {
+      for (Map.Entry<String, Future<Resolved>> entry : reading.entrySet()) {
         known.put(entry.getKey(), Results.of(entry.getValue()));
       }
       return known;
@@ -205,7 +278,7 @@ final class OutputDeletes implements CarryOver {
     }
   }
 
-  private Map<String, DeletedRows> resolve(DeleteFile file, NewDeletes of, List<FileScanTask> tasks)
+  private Resolved resolve(DeleteFile file, NewDeletes of, List<FileScanTask> tasks)
       throws IOException {
     List<FileScanTask> reached =
         tasks.stream()
@@ -222,10 +295,13 @@ final class OutputDeletes implements CarryOver {
             limits,
             Runnable::run);
     Map<String, DeletedRows> rows = new HashMap<>();
+    long bytes = 0;
     for (FileScanTask task : reached) {
-      rows.put(task.file().location(), deletes.deletedRows(task));
+      DeletedRows some = deletes.deletedRows(task);
+      rows.put(task.file().location(), some);
+      bytes += ROWS_BYTES + Math.min(2 * some.count(), bitsBytes(task.file()));
     }
-    return rows;
+    return new Resolved(rows, bytes);
   }
 
   private static Stream<DeleteFile> ofInput(FileScanTask task, NewDeletes of) {

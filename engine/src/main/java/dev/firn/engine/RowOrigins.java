@@ -24,8 +24,9 @@ import org.slf4j.LoggerFactory;
  * <p>An origin is an input's ordinal in the group and a position in it, as one number. Origins are
  * kept in the order the rows were written, as runs of neighbours: some bytes for a whole file that
  * is bin-packed, five or six for a row that is sorted. They stay in memory while they are few and
- * go to the scratch directory otherwise. Where scratch fails the map is {@linkplain #lost() lost}
- * and the group goes on without: then it is redone where its deletes could have been carried over.
+ * go to the scratch directory otherwise, as do those of finished groups that wait for their commit
+ * when together they are many. Where scratch fails the map is {@linkplain #lost() lost} and the
+ * group goes on without: then it is redone where its deletes could have been carried over.
  *
  * <p>Written by one thread, then read by one. Closing removes the scratch files.
  */
@@ -37,26 +38,33 @@ final class RowOrigins implements AutoCloseable {
 
   static final int INPUTS_MAX = 1 << (Long.SIZE - 1 - POSITION_BITS);
 
+  private static final int MEMORY_BYTES_MIN = 256;
   private static final int MEMORY_BYTES_MAX = 64 << 10;
   private static final int VARINT_BYTES_MAX = 10;
 
   private final Path scratch;
   private final String name;
+  private final MemoryPeaks.Gauge memoryHeld;
+  private final long memoryBytesMax;
   private final List<Log> logs = new ArrayList<>();
   private boolean lost;
 
   /**
    * @param scratch an existing directory
    * @param name begins the names of files there; no other origins have it
+   * @param memoryHeld counts what these and others hold
+   * @param memoryBytesMax what all of them may hold when a group is finished
    */
-  RowOrigins(Path scratch, String name) {
+  RowOrigins(Path scratch, String name, MemoryPeaks.Gauge memoryHeld, long memoryBytesMax) {
     this.scratch = scratch;
     this.name = name;
+    this.memoryHeld = memoryHeld;
+    this.memoryBytesMax = memoryBytesMax;
   }
 
   /** Origins of a group whose deletes can never be carried over: none is kept. */
   static RowOrigins none() {
-    RowOrigins origins = new RowOrigins(Path.of(""), "");
+    RowOrigins origins = new RowOrigins(Path.of(""), "", new MemoryPeaks.Gauge(), 0);
     origins.lost = true;
     return origins;
   }
@@ -116,7 +124,7 @@ final class RowOrigins implements AutoCloseable {
   /** The origins of rows of one output. */
   final class Log {
     private final Path file;
-    private byte[] buffer = new byte[256];
+    private byte[] buffer = new byte[0];
     private int used;
     private @Nullable OutputStream spilled; // null while all is in the buffer, and after finish
     private boolean onDisk;
@@ -196,9 +204,18 @@ final class RowOrigins implements AutoCloseable {
 
     private void makeRoom() {
       if (buffer.length < MEMORY_BYTES_MAX) {
-        buffer = Arrays.copyOf(buffer, 2 * buffer.length);
-        return;
+        hold(Math.max(MEMORY_BYTES_MIN, 2 * buffer.length));
+      } else {
+        spill();
       }
+    }
+
+    private void hold(int bytes) {
+      memoryHeld.add(bytes - buffer.length);
+      buffer = Arrays.copyOf(buffer, bytes);
+    }
+
+    private void spill() {
       try {
         if (spilled == null) {
           spilled = Files.newOutputStream(file);
@@ -224,6 +241,9 @@ final class RowOrigins implements AutoCloseable {
       endRun();
       runRows = 0;
       files = List.copyOf(written);
+      if (!lost && used > 0 && spilled == null && memoryHeld.held() > memoryBytesMax) {
+        spill();
+      }
       OutputStream out = spilled;
       spilled = null;
       if (out != null) {
@@ -233,9 +253,9 @@ final class RowOrigins implements AutoCloseable {
           LOG.warn("Cannot write row origins to {}", file, e);
           lost = true;
         }
-        buffer = new byte[0];
         used = 0;
       }
+      hold(used);
     }
 
     private void forEachRun(Runs runs) throws IOException {
@@ -283,8 +303,8 @@ final class RowOrigins implements AutoCloseable {
     }
 
     private void close() {
-      buffer = new byte[0];
       used = 0;
+      hold(0);
       files = List.of();
       OutputStream out = spilled;
       spilled = null;

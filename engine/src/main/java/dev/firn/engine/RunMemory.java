@@ -1,7 +1,9 @@
 package dev.firn.engine;
 
+import dev.firn.engine.parquet.DataFileOutput;
 import java.util.List;
 import org.apache.iceberg.Schema;
+import org.apache.iceberg.Table;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.types.TypeUtil;
 
@@ -10,6 +12,7 @@ import org.apache.iceberg.types.TypeUtil;
  *
  * @param groupsAtOnce groups in work at once: each has this share of the memory
  * @param totalBytesNeeded the least total with which the plan can be run
+ * @param neededFor what that would be for
  * @param scratchBytes what sorting will put on scratch disk at once, about; 0 if all fits into
  *     memory
  */
@@ -18,6 +21,7 @@ record RunMemory(
     MemoryNeeds needs,
     int groupsAtOnce,
     long totalBytesNeeded,
+    String neededFor,
     long scratchBytes) {
 
   /** Memory that one group in work needs at least: its row groups in flight, in and out. */
@@ -42,18 +46,32 @@ record RunMemory(
         pin.rowOrder() != null || groups.stream().anyMatch(group -> isSpread(pin, group));
     long decodeMin = Math.min(needs.decodeBytes(), DECODE_BYTES_MIN);
     long sortMin = sorts ? SORT_BYTES_MIN : 0;
-    long pagesMin = groups.isEmpty() ? 0 : outputBytesMin(pin.columns());
+    long pagesMin = groups.isEmpty() ? 0 : outputBytesMin(pin.table(), pin.columns());
+    long filters =
+        groups.isEmpty() ? 0 : DataFileOutput.bloomFilterBytes(pin.table(), pin.columns());
     MemoryShares one = MemoryShares.of(total, needs.decodeBytes(), sorts);
     long needed = 0;
+    String what = needs.where().isEmpty() ? "its columns" : needs.where();
     if (decodeMin > one.decodeBytes() || sortMin > one.sortBytes()) {
       long least = sorts ? 2 * Math.max(decodeMin, sortMin) : decodeMin;
       needed = Math.max(total + 1, MemoryShares.totalFor(least));
     }
+    long forColumns = 0;
     if (pagesMin > one.outputPagesBytes()) {
-      needed = Math.max(needed, MemoryShares.totalForOutputPages(pagesMin));
+      forColumns = MemoryShares.totalForOutputPages(pagesMin);
+    }
+    if (filters > one.bloomFiltersBytes()) {
+      forColumns = Math.max(forColumns, MemoryShares.totalForBloomFilters(filters));
+    }
+    if (forColumns > needed) {
+      needed = forColumns;
+      what =
+          filters > 0 ? "the pages and bloom filters of its columns" : "the pages of its columns";
     }
     long ofGroup = needs.decodeBytes() + (sorts ? SORT_BYTES_WANTED : 0);
     long fit = Math.min(total / GROUP_BYTES_MIN, one.rowBytes() / Math.max(1, ofGroup));
+    fit = Math.min(fit, one.outputPagesBytes() / Math.max(1, pagesMin));
+    fit = Math.min(fit, one.bloomFiltersBytes() / Math.max(1, filters));
     int atOnce =
         (int)
             Math.max(
@@ -67,6 +85,7 @@ record RunMemory(
         needs,
         atOnce,
         needed,
+        what,
         sorts ? scratch(pin, groups, settings.groupBytesMax(), needs, shares, atOnce) : 0);
   }
 
@@ -100,13 +119,13 @@ record RunMemory(
         .sum();
   }
 
-  /** The least that an open output file needs for its pages. */
-  static long outputBytesMin(Schema columns) {
+  /** The least that an open output file needs for its pages and bloom filters. */
+  static long outputBytesMin(Table table, Schema columns) {
     long leaves =
         TypeUtil.indexById(columns.asStruct()).values().stream()
             .filter(field -> field.type().isPrimitiveType())
             .count();
-    return leaves * OUTPUT_COLUMN_BYTES_MIN;
+    return leaves * OUTPUT_COLUMN_BYTES_MIN + DataFileOutput.bloomFilterBytes(table, columns);
   }
 
   /** What the groups in work may each sort in. */
@@ -124,6 +143,11 @@ record RunMemory(
     return shares.outputPagesBytes() / groupsAtOnce;
   }
 
+  /** What the bloom filters of the row groups written of a group's open outputs may take. */
+  long bloomFiltersBytesOfGroup() {
+    return shares.bloomFiltersBytes() / groupsAtOnce;
+  }
+
   /**
    * @throws GroupMemoryException if the least that the run needs is more than it may use
    */
@@ -135,7 +159,7 @@ record RunMemory(
               + " with "
               + (shares.totalBytes() >> 20)
               + " MiB of memory: what is left of it beside the JVM is too little for "
-              + (needs.where().isEmpty() ? "its columns" : needs.where())
+              + neededFor
               + ". Nothing was changed. Give it at least --memory "
               + ((totalBytesNeeded >> 20) + 1)
               + "m");

@@ -60,8 +60,7 @@ final class ScratchDirectory implements AutoCloseable {
       path = Files.createTempDirectory(parent, PREFIX + name + "-").toRealPath();
     } catch (IOException e) {
       ScratchException unusable =
-          new ScratchException(
-              "what does not fit into memory", parent, e, "No row was read");
+          new ScratchException("what does not fit into memory", parent, e, "No row was read");
       throw new UncheckedIOException(unusable.getMessage(), unusable);
     }
     OWN.add(path);

@@ -17,25 +17,53 @@ final class TrackedOutput implements AutoCloseable {
   private final RowOrigins.Log log;
   private final long memoryBytesMax;
   private final MemoryPeaks.Gauge pagesHeld;
+  private final long bloomFilterBytesMax;
+  private final MemoryPeaks.Gauge bloomFiltersHeld;
   private long held;
+  private long bloomFilters;
 
   /**
    * @param memoryBytesMax what the pages of an open row group may take: it is ended when it has
    *     more
-   * @param pagesHeld counts them
+   * @param bloomFilterBytesMax what the bloom filters of an open file's row groups may take: it is
+   *     ended when it has more
+   * @param peaks counts them
    */
   TrackedOutput(
-      DataFileOutput output, RowOrigins origins, long memoryBytesMax, MemoryPeaks.Gauge pagesHeld) {
+      DataFileOutput output,
+      RowOrigins origins,
+      long memoryBytesMax,
+      long bloomFilterBytesMax,
+      MemoryPeaks peaks) {
+    this(
+        output,
+        origins,
+        memoryBytesMax,
+        peaks.outputPagesHeld(),
+        bloomFilterBytesMax,
+        peaks.bloomFiltersHeld());
+  }
+
+  private TrackedOutput(
+      DataFileOutput output,
+      RowOrigins origins,
+      long memoryBytesMax,
+      MemoryPeaks.Gauge pagesHeld,
+      long bloomFilterBytesMax,
+      MemoryPeaks.Gauge bloomFiltersHeld) {
     this.output = output;
     this.origins = origins;
     this.log = origins.log();
     this.memoryBytesMax = memoryBytesMax;
     this.pagesHeld = pagesHeld;
+    this.bloomFilterBytesMax = bloomFilterBytesMax;
+    this.bloomFiltersHeld = bloomFiltersHeld;
   }
 
   /** See {@link DataFileOutput#beside}. */
   TrackedOutput beside() {
-    return new TrackedOutput(output.beside(), origins, memoryBytesMax, pagesHeld);
+    return new TrackedOutput(
+        output.beside(), origins, memoryBytesMax, pagesHeld, bloomFilterBytesMax, bloomFiltersHeld);
   }
 
   /** See {@link DataFileOutput#partition}. */
@@ -61,12 +89,28 @@ final class TrackedOutput implements AutoCloseable {
   /** See {@link DataFileOutput#endRowGroup}. */
   void endRowGroup() throws IOException {
     output.endRowGroup();
-    hold(output.memoryBytes());
+    hold(output.memoryBytes(), output.bloomFilterBytes());
+    if (bloomFilters > bloomFilterBytesMax) {
+      endFile();
+    }
   }
 
-  private void hold(long bytes) {
-    pagesHeld.add(bytes - held);
-    held = bytes;
+  /** See {@link DataFileOutput#bloomFilterBytes}. */
+  long bloomFilterBytes() {
+    return output.bloomFilterBytes();
+  }
+
+  /** See {@link DataFileOutput#endFile}. */
+  void endFile() throws IOException {
+    output.endFile();
+    hold(output.memoryBytes(), output.bloomFilterBytes());
+  }
+
+  private void hold(long pages, long filters) {
+    pagesHeld.add(pages - held);
+    held = pages;
+    bloomFiltersHeld.add(filters - bloomFilters);
+    bloomFilters = filters;
   }
 
   /** See {@link DataFileOutput#append}. */
@@ -74,22 +118,24 @@ final class TrackedOutput implements AutoCloseable {
       throws IOException {
     output.append(batch, live, liveRows);
     from.addTo(log, live, batch.getRowCount());
-    hold(output.memoryBytes());
+    hold(output.memoryBytes(), output.bloomFilterBytes());
     if (held > memoryBytesMax) {
       endRowGroup();
+    } else if (bloomFilters > bloomFilterBytesMax) {
+      endFile();
     }
   }
 
   List<DataFile> finish() throws IOException {
     List<DataFile> written = output.finish();
-    hold(0);
+    hold(0, 0);
     log.finish(written);
     return written;
   }
 
   @Override
   public void close() {
-    hold(0);
+    hold(0, 0);
     output.close();
   }
 }

@@ -212,8 +212,7 @@ class MemoryProofTest {
     if (!Files.exists(home)) {
       Files.createDirectory(scratch);
       Files.createDirectories(home.resolve("lib"));
-      Files.copy(
-          Path.of("..", "firn"), home.resolve("firn"), StandardCopyOption.COPY_ATTRIBUTES);
+      Files.copy(Path.of("..", "firn"), home.resolve("firn"), StandardCopyOption.COPY_ATTRIBUTES);
     }
     List<String> command =
         new ArrayList<>(

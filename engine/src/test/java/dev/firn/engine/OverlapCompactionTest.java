@@ -567,9 +567,7 @@ class OverlapCompactionTest {
             Set.of(eu2.location()),
             Set.of(oldUs.location(), us2.location()));
     // By a key, what shares a partition but no key need not be together.
-    settings
-        .layout(new Layout.TableOrder())
-        .option("max-file-group-input-files", "1");
+    settings.layout(new Layout.TableOrder()).option("max-file-group-input-files", "1");
     assertThat(groups(plan(table, settings)))
         .containsExactlyInAnyOrder(
             Set.of(oldEu.location(), eu0.location()),

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class RowOriginsTest {
   @TempDir Path scratch;
+  private final MemoryPeaks.Gauge held = new MemoryPeaks.Gauge();
 
   private record Place(String file, long position, long origin) {}
 
@@ -30,7 +31,9 @@ class RowOriginsTest {
     for (int round = 0; round < 60; round++) {
       List<Place> expected = new ArrayList<>();
       try (BufferAllocator memory = new RootAllocator();
-          RowOrigins origins = new RowOrigins(scratch, "origins-" + round)) {
+          RowOrigins origins =
+              new RowOrigins(
+                  scratch, "origins-" + round, held, round % 7 == 0 ? 0 : Long.MAX_VALUE)) {
         for (int output = random.nextInt(4); output >= 0; output--) {
           RowOrigins.Log log = origins.log();
           List<Long> added = new ArrayList<>();
@@ -51,6 +54,7 @@ class RowOriginsTest {
         assertThat(origins.lost()).isFalse();
       }
       assertThat(Files.list(scratch)).isEmpty();
+      assertThat(held.held()).isZero();
     }
   }
 
@@ -125,7 +129,8 @@ class RowOriginsTest {
 
   @Test
   void aScratchThatFailsLosesTheOriginsAndNothingElse() throws IOException {
-    RowOrigins origins = new RowOrigins(scratch.resolve("not there"), "origins");
+    RowOrigins origins =
+        new RowOrigins(scratch.resolve("not there"), "origins", held, Long.MAX_VALUE);
     RowOrigins.Log log = origins.log();
     int batches = 200_000;
     for (int batch = 0; batch < batches; batch++) {
@@ -138,12 +143,39 @@ class RowOriginsTest {
 
   @Test
   void countsThatDoNotAgreeWithTheFilesAreAnError() throws IOException {
-    try (RowOrigins origins = new RowOrigins(scratch, "origins")) {
+    try (RowOrigins origins = new RowOrigins(scratch, "origins", held, Long.MAX_VALUE)) {
       RowOrigins.Log log = origins.log();
       log.addNeighbours(0, new long[] {0b111}, 3);
       log.finish(List.of(file("a", 2)));
       assertThatThrownBy(() -> origins.forEachRun((file, position, origin, rows) -> {}))
           .isInstanceOf(IllegalStateException.class);
     }
+  }
+
+  /** As those of many small groups that wait for one commit. */
+  @Test
+  void manyFinishedOriginsTogetherHoldNoMoreThanTheirMemory() throws IOException {
+    long bytesMax = 10_000;
+    List<RowOrigins> all = new ArrayList<>();
+    for (int group = 0; group < 100; group++) {
+      RowOrigins origins = new RowOrigins(scratch, "origins-" + group, held, bytesMax);
+      RowOrigins.Log log = origins.log();
+      for (int row = 0; row < 500; row++) {
+        log.addNeighbours(RowOrigins.origin(1, row * 7L), new long[] {1}, 1);
+      }
+      log.finish(List.of(file("a" + group, 500)));
+      all.add(origins);
+      assertThat(held.held()).isLessThanOrEqualTo(bytesMax + 2048);
+    }
+    assertThat(held.peak()).isGreaterThan(bytesMax / 2);
+    long[] rows = new long[1];
+    for (RowOrigins origins : all) {
+      origins.forEachRun((file, position, origin, count) -> rows[0] += count);
+      assertThat(origins.lost()).isFalse();
+      origins.close();
+    }
+    assertThat(rows[0]).isEqualTo(50_000);
+    assertThat(held.held()).isZero();
+    assertThat(scratch).isEmptyDirectory();
   }
 }

@@ -69,6 +69,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
   private final long[] repetitionCounts;
 
   private long uncompressedBytes;
+  private boolean bloomFilterKept;
   private boolean closed;
 
   /**
@@ -378,6 +379,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     BytesInput data = values.page();
     Encoding encoding = values.encoding();
     compressor.effort(ratio.effort(encoding.usesDictionary()));
+    bloomFilterKept |= bloomFilter != null && !encoding.usesDictionary();
     BytesInput repetitions = levels(repetitionEncoder, repetitionLevels, repetitionMax);
     BytesInput definitions = levels(definitionEncoder, definitionLevels, definitionMax);
     GeospatialStatistics geospatial =
@@ -499,6 +501,11 @@ final class ColumnChunkBuilder implements AutoCloseable {
     long pending = pageBytes();
     pending += Math.min(values.dictionaryBytes(), uncompressedBytes + pending);
     return pending * ratio.ratio();
+  }
+
+  /** Whether the file keeps its bloom filter, as it does where not all pages have a dictionary. */
+  boolean keepsBloomFilter() {
+    return bloomFilterKept;
   }
 
   /** Memory in use. */

@@ -613,6 +613,32 @@ public final class DataFileOutput implements AutoCloseable {
     return current == null ? 0 : current.memoryBytes();
   }
 
+  /** Memory for bloom filters of row groups that are written, which goes when the file ends. */
+  public long bloomFilterBytes() {
+    return current == null ? 0 : current.bloomFilterBytes();
+  }
+
+  /**
+   * Ends the file that is begun, however small it is, so that all its memory is free.
+   *
+   * @throws IOException if the file cannot be written; nothing more can be appended then
+   */
+  public void endFile() throws IOException {
+    ensureOpen();
+    guarded(this::finishFile);
+  }
+
+  /**
+   * What bloom filters take in an open row group, by the table's properties.
+   *
+   * @param columns as for {@link #create}
+   */
+  public static long bloomFilterBytes(Table table, Schema columns) {
+    MessageType type = ParquetSchemaUtil.convert(columns, "table");
+    return BloomFilterBytes.of(
+        type.getColumns(), ParquetWriteSettings.of(table.properties(), columns, type).parquet());
+  }
+
   /**
    * Deletes everything that was written, finished files too, as far as possible: what cannot be
    * deleted is left and added to {@code failure}. Discarding twice is harmless.

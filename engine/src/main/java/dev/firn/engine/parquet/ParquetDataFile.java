@@ -41,6 +41,7 @@ final class ParquetDataFile {
   private int rowGroups;
   private long rows;
   private long rowGroupRows;
+  private long bloomFilterBytes;
 
   ParquetDataFile(
       EncryptedOutputFile file,
@@ -145,6 +146,11 @@ final class ParquetDataFile {
     return total;
   }
 
+  /** Bloom filters of the row groups written, which stay in memory until the file is finished. */
+  long bloomFilterBytes() {
+    return bloomFilterBytes;
+  }
+
   /**
    * Writes the row group begun, whose columns were all {@linkplain ColumnChunkBuilder#finish
    * finished}.
@@ -169,8 +175,12 @@ final class ParquetDataFile {
       writer.start();
     }
     writer.startBlock(rowGroupRows);
-    for (ColumnChunkBuilder builder : builders) {
+    for (int i = 0; i < builders.size(); i++) {
+      ColumnChunkBuilder builder = builders.get(i);
       builder.writeTo(writer);
+      if (builder.keepsBloomFilter()) {
+        bloomFilterBytes += BloomFilterBytes.of(leaves.get(i).descriptor(), settings.parquet());
+      }
       builder.close();
     }
     writer.endBlock();

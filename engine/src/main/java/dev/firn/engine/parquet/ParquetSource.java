@@ -180,11 +180,9 @@ final class ParquetSource extends SourceFile {
             ordinal,
             file,
             () -> FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.READ))) {
-      onScratch(
-          ordinal, file, () -> writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0));
+      onScratch(ordinal, file, () -> writeFully(channel, ByteBuffer.wrap(ParquetFooter.MAGIC), 0));
       fetch(ordinal, chunks, file, channel);
-      onScratch(
-          ordinal, file, () -> writeFully(channel, ParquetFooter.trailer(metadata), last));
+      onScratch(ordinal, file, () -> writeFully(channel, ParquetFooter.trailer(metadata), last));
     }
   }
 
@@ -252,8 +250,7 @@ final class ParquetSource extends SourceFile {
     ranges.add(new RangeReader.Range(offset, length, target));
   }
 
-  private void fetch(
-      int ordinal, List<RangeReader.Range> chunks, Path file, FileChannel channel)
+  private void fetch(int ordinal, List<RangeReader.Range> chunks, Path file, FileChannel channel)
       throws IOException {
     byte[] whole = footer.whole();
     if (whole == null) {

@@ -93,7 +93,9 @@ class ScratchFaultsTest {
 
   private static TreeSet<Path> files(Path directory) throws IOException {
     try (Stream<Path> files = Files.walk(directory)) {
-      return files.filter(file -> !file.equals(directory)).collect(Collectors.toCollection(TreeSet::new));
+      return files
+          .filter(file -> !file.equals(directory))
+          .collect(Collectors.toCollection(TreeSet::new));
     }
   }
 
