@@ -99,6 +99,7 @@ public final class Compaction {
   private long bytesWritten;
   private long arrowPeakBytes;
   private final MemoryPeaks peaks = new MemoryPeaks();
+  private final StopFlag stop = new StopFlag();
   private MemoryShares shares;
   private long planNanos;
   private long rewriteNanos;
@@ -326,9 +327,27 @@ public final class Compaction {
     return report(System.nanoTime() - started);
   }
 
+  /**
+   * Asks a run to end soon. Groups that are not finished are given up; those that are finished are
+   * committed if partial progress is enabled. The report says what was not done. May be called by
+   * any thread, before the run begins too.
+   */
+  public void stop() {
+    stop.stop();
+  }
+
   private void runToItsEnd() {
     Set<String> conflicted = Set.of();
     for (int round = 0; round == 0 || !conflicted.isEmpty(); round++) {
+      if (stop.isStopped()) {
+        failures.add(
+            new CompactionReport.Failure(
+                0,
+                FailureKind.STOPPED,
+                "Stopped on request before all groups were planned. What the report says was"
+                    + " committed is committed. Run again for the rest"));
+        return;
+      }
       if (round > 0) {
         table.refresh();
       }
@@ -359,7 +378,7 @@ public final class Compaction {
       }
       conflicted = groups.isEmpty() ? Set.of() : round(pin, groups, memory, round);
     }
-    if (settings.removeDanglingDeletes() && snapshotBefore != null) {
+    if (settings.removeDanglingDeletes() && snapshotBefore != null && !stop.isStopped()) {
       long commitStarted = System.nanoTime();
       deleteFilesRemoved += DanglingDeletes.remove(table, settings.branch(), settings.runId());
       commitNanos += System.nanoTime() - commitStarted;
@@ -429,6 +448,7 @@ public final class Compaction {
                     settings.verify()
                         ? verifier(pin, groups, reader, memory, fetchers, encoders)
                         : null,
+                    stop,
                     listener));
         OutputDeletes outputDeletes =
             new OutputDeletes(
@@ -507,6 +527,7 @@ public final class Compaction {
                 if (givenUp.get()) {
                   throw new CancellationException();
                 }
+                stop.check();
                 return new Done(group, rewrite.rewrite(group));
               }),
           group);

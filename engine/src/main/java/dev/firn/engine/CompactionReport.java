@@ -149,6 +149,9 @@ public record CompactionReport(
     MEMORY(7),
     @JsonProperty("disk")
     DISK(7),
+    /** The run was asked to end before its end. */
+    @JsonProperty("stopped")
+    STOPPED(9),
     /** Anything else. */
     @JsonProperty("other")
     OTHER(1);
@@ -170,7 +173,7 @@ public record CompactionReport(
     }
   }
 
-  /** The exit code that a command ends with: 0, 1, 3, 4, 5, 6, 7 or 8. */
+  /** The exit code that a command ends with: 0, 1, 3, 4, 5, 6, 7, 8 or 9. */
   @JsonIgnore
   public int exitCode() {
     if (failures.isEmpty()) {
@@ -178,6 +181,9 @@ public record CompactionReport(
     }
     if (failures.stream().anyMatch(failure -> failure.kind() == FailureKind.UNKNOWN)) {
       return FailureKind.UNKNOWN.exitCode();
+    }
+    if (failures.stream().anyMatch(failure -> failure.kind() == FailureKind.STOPPED)) {
+      return FailureKind.STOPPED.exitCode();
     }
     if (groups.committed() > 0) {
       return 3;

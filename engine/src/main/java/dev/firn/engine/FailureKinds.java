@@ -37,6 +37,9 @@ final class FailureKinds {
           || cause instanceof OutOfMemoryError) {
         return FailureKind.MEMORY;
       }
+      if (cause instanceof StoppedException) {
+        return FailureKind.STOPPED;
+      }
       if (cause instanceof RowsDifferException) {
         return FailureKind.MISMATCH;
       }

@@ -169,9 +169,11 @@ final class GroupRows {
               LiveRows.forEach(
                   rows,
                   piece.deleted(),
-                  (batch, firstPosition, live, liveRows) ->
-                      rowGroups.accept(
-                          batch, live, liveRows, BatchOrigins.neighbours(input, firstPosition)));
+                  (batch, firstPosition, live, liveRows) -> {
+                    run.stop().check();
+                    rowGroups.accept(
+                        batch, live, liveRows, BatchOrigins.neighbours(input, firstPosition));
+                  });
         }
         rowGroups.end(piece.rowGroup(), moved);
       }

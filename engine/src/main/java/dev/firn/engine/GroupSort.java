@@ -22,6 +22,7 @@ import org.apache.iceberg.types.Types;
 final class GroupSort implements AutoCloseable {
   private final RowSorter sorter;
   private final MemoryPeaks peaks;
+  private final StopFlag stop;
   private final boolean tracked;
   private final BufferAllocator memory;
   private long held;
@@ -36,6 +37,7 @@ final class GroupSort implements AutoCloseable {
   GroupSort(
       RunContext run, Schema columns, SortKeys keys, boolean tracked, BufferAllocator memory) {
     this.peaks = run.peaks();
+    this.stop = run.stop();
     this.tracked = tracked;
     this.memory = memory;
     this.sorter =
@@ -83,6 +85,7 @@ final class GroupSort implements AutoCloseable {
     sorter.drain(
         GroupRewrite.BATCH_ROWS,
         batch -> {
+          stop.check();
           count();
           int rows = batch.getRowCount();
           LiveRows.setAll(live, rows);

@@ -220,8 +220,8 @@ final class OutputDeletes implements CarryOver {
 
   private boolean tooMany(NewDeletes of, long bytes) {
     LOG.warn(
-        "File group {} is redone: what was deleted of its inputs meanwhile takes {} bytes of memory,"
-            + " and there are {}. With more memory it is carried over",
+        "File group {} is redone: what was deleted of its inputs meanwhile takes {} bytes of"
+            + " memory, and there are {}. With more memory it is carried over",
         of.group().info().globalIndex(),
         bytes,
         memoryBytesMax);

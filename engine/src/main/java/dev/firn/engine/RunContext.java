@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param band the sizes that output files are to have
  * @param peaks takes what the groups hold
  * @param scratch the round's own directory for what does not fit into memory
+ * @param stop is looked at batch by batch
  * @param verifier reads outputs back before they are committed; null if that is not asked for
  */
 record RunContext(
@@ -39,4 +40,5 @@ record RunContext(
     ExplainingPlanner.OutputBand band,
     Path scratch,
     @Nullable GroupVerifier verifier,
+    StopFlag stop,
     CompactionListener listener) {}

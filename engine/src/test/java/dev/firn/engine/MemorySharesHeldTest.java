@@ -22,6 +22,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DeleteFile;
+import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.actions.RewriteFileGroup;
 import org.junit.jupiter.api.Test;
@@ -100,7 +101,13 @@ class MemorySharesHeldTest {
     Pin pin = Objects.requireNonNull(Pin.of(table, settings));
     RewriteFileGroup group =
         new Compaction(table, settings, CompactionListener.NONE).plan().groups().get(0);
-    DataFile input = group.fileScanTasks().get(0).file();
+    FileScanTask task =
+        group.fileScanTasks().stream()
+            .filter(one -> one.file().recordCount() == 10)
+            .findFirst()
+            .orElseThrow();
+    DataFile input = task.file();
+    int ordinal = group.fileScanTasks().indexOf(task);
     TableFiles.of(table).deletePositions(Map.of(input, new long[] {1, 3, 5}));
     table.refresh();
     DeleteFile deletes =
@@ -134,7 +141,7 @@ class MemorySharesHeldTest {
                 bytesMax);
         try (RowOrigins origins = new RowOrigins(scratch, "o", held, Long.MAX_VALUE)) {
           RowOrigins.Log log = origins.log();
-          log.addNeighbours(RowOrigins.origin(0, 0), new long[] {-1}, 10);
+          log.addNeighbours(RowOrigins.origin(ordinal, 0), new long[] {-1}, 10);
           log.finish(List.of(input)); // stands for an output with the same rows
           outputDeletes.know(group, origins);
           Optional<CarryOver.Carried> carried =

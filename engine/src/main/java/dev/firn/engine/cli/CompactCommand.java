@@ -42,7 +42,11 @@ final class CompactCommand implements Callable<Integer> {
           run.settings(open.table(), configuration, flags.values(), terminal);
       CompactionReport report;
       try (Progress progress = Progress.on(terminal)) {
-        report = new Compaction(open.table(), settings, progress).run();
+        Compaction compaction = new Compaction(open.table(), settings, progress);
+        StopSignal.during(compaction::stop);
+        report = compaction.run();
+      } finally {
+        StopSignal.over();
       }
       if (run.json()) {
         ReportJson.print(report, terminal.out());

@@ -10,7 +10,8 @@ enum ExitCode {
   UNKNOWN(5, "commit state unknown, nothing was deleted; look at the table's snapshots"),
   INPUT(6, "corrupt or unsupported input"),
   RESOURCES(7, "memory or disk does not suffice, nothing was committed"),
-  DIFFERENT(8, "the rows are not the same");
+  DIFFERENT(8, "the rows are not the same"),
+  STOPPED(9, "stopped on request, run again for the rest");
 
   private final int code;
   private final String words;

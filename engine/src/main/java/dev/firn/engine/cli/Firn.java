@@ -31,6 +31,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  6  corrupt or unsupported input",
       "  7  memory or disk does not suffice",
       "  8  the rows are not the same",
+      "  9  stopped on request, run again for the rest",
       "",
       "Try: firn demo",
     })
@@ -55,6 +56,7 @@ public final class Firn implements Runnable {
     if (System.getProperty(LOGBACK_PROPERTY) == null) {
       System.setProperty(LOGBACK_PROPERTY, "dev/firn/engine/cli/logback.xml");
     }
+    StopSignal.install();
     System.exit(run(Terminal.ofProcess(), args));
   }
 
