@@ -51,19 +51,23 @@ public final class Firn implements Runnable {
    * @param args the command line
    */
   public static void main(String[] args) {
-    // Before the first logger is made. Not logback.xml at the root of the jar, for that would
-    // configure the logging of programs that embed Firn.
+    logAsCommand();
+    StopSignal.install();
+    System.exit(run(Terminal.ofProcess(), args));
+  }
+
+  /* Before the first logger is made. Not logback.xml at the root of the jar, for that would
+  configure the logging of programs that embed Firn. */
+  static void logAsCommand() {
     if (System.getProperty(LOGBACK_PROPERTY) == null) {
       System.setProperty(LOGBACK_PROPERTY, "dev/firn/engine/cli/logback.xml");
     }
-    StopSignal.install();
-    System.exit(run(Terminal.ofProcess(), args));
   }
 
   /** Runs a command line to its end and returns the exit code. */
   static int run(Terminal terminal, String... args) {
     try {
-      return commandLine(terminal).execute(args);
+      return commandLine(terminal, args).execute(args);
     } catch (Throwable e) { // an Error, which picocli lets through
       return Failures.report(e, terminal, List.of(args).contains("--debug"));
     } finally {
@@ -72,13 +76,26 @@ public final class Firn implements Runnable {
     }
   }
 
+  /** The command with all its commands. */
   static CommandLine commandLine(Terminal terminal) {
+    return commandLine(terminal, new String[0]);
+  }
+
+  /* What a command may be told is costly to list, so only the one that is called is made. */
+  private static CommandLine commandLine(Terminal terminal, String[] words) {
     CommandLine firn = new CommandLine(new Firn(terminal));
-    firn.addSubcommand(DemoCommand.create(terminal));
-    firn.addSubcommand(PlanCommand.create(terminal));
-    firn.addSubcommand(CompactCommand.create(terminal));
-    firn.addSubcommand(VerifyCommand.create(terminal));
-    firn.addSubcommand(new CommandLine.HelpCommand());
+    switch (words.length == 0 ? "" : words[0]) {
+      case "plan" -> firn.addSubcommand(PlanCommand.create(terminal));
+      case "compact" -> firn.addSubcommand(CompactCommand.create(terminal));
+      case "verify" -> firn.addSubcommand(VerifyCommand.create(terminal));
+      default -> {
+        firn.addSubcommand(DemoCommand.create(terminal));
+        firn.addSubcommand(PlanCommand.create(terminal));
+        firn.addSubcommand(CompactCommand.create(terminal));
+        firn.addSubcommand(VerifyCommand.create(terminal));
+        firn.addSubcommand(new CommandLine.HelpCommand());
+      }
+    }
     firn.setOut(terminal.out());
     firn.setErr(terminal.err());
     firn.setCaseInsensitiveEnumValuesAllowed(true);

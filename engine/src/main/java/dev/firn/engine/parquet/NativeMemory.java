@@ -5,6 +5,7 @@ import org.apache.arrow.dataset.jni.NativeMemoryPool;
 import org.apache.arrow.dataset.jni.ReservationListener;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The memory that Arrow's native decoder takes, counted. Batches share it, so it is not added to
@@ -16,20 +17,7 @@ final class NativeMemory implements AutoCloseable {
   takes some hundred bytes, once for each reader. */
   private final AtomicLong bytes = new AtomicLong();
   private final AtomicLong bytesPeak = new AtomicLong();
-  private final NativeMemoryPool pool =
-      NativeMemoryPool.createListenable(
-          new ReservationListener() {
-            @Override
-            public void reserve(long size) {
-              long now = bytes.addAndGet(size);
-              bytesPeak.accumulateAndGet(now, Math::max);
-            }
-
-            @Override
-            public void unreserve(long size) {
-              bytes.addAndGet(-size);
-            }
-          });
+  private @Nullable NativeMemoryPool pool; // null until it is asked for
 
   /** What decoded row groups are imported with: see {@link SharedMemory}. */
   private final BufferAllocator imports = new RootAllocator();
@@ -38,7 +26,24 @@ final class NativeMemory implements AutoCloseable {
     return imports;
   }
 
-  NativeMemoryPool pool() {
+  /* Arrow's library, which has 76 MB, is unpacked for the first: not for a run that only plans. */
+  synchronized NativeMemoryPool pool() {
+    if (pool == null) {
+      pool =
+          NativeMemoryPool.createListenable(
+              new ReservationListener() {
+                @Override
+                public void reserve(long size) {
+                  long now = bytes.addAndGet(size);
+                  bytesPeak.accumulateAndGet(now, Math::max);
+                }
+
+                @Override
+                public void unreserve(long size) {
+                  bytes.addAndGet(-size);
+                }
+              });
+    }
     return pool;
   }
 

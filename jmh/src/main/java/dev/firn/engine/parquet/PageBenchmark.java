@@ -25,6 +25,7 @@ import org.apache.parquet.column.values.factory.ValuesWriterFactory;
 import org.apache.parquet.column.values.rle.RunLengthBitPackingHybridEncoder;
 import org.apache.parquet.example.DummyRecordConverter;
 import org.apache.parquet.format.DataPageHeader;
+import org.apache.parquet.format.DictionaryPageHeader;
 import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.MessageTypeParser;
@@ -125,7 +126,7 @@ public class PageBenchmark {
       boolean isNull = random.nextInt(100) < nullsPercent;
       levels.writeInt(isNull ? 0 : 1);
       if (!isNull) {
-        write(values, hasDictionary ? random.nextInt(1000) : 1_000_000 + 7L * i, random);
+        write(values, hasDictionary ? random.nextInt(1000) : 7L * i + random.nextInt(50), random);
       }
     }
     BytesInput runs = BytesInput.copy(levels.toBytes());
@@ -164,36 +165,44 @@ public class PageBenchmark {
     }
   }
 
-  private void check() {
+  private void check() throws IOException {
+    PageContent dictionary = new PageContent(64 << 20);
+    if (dictionaryPage != null) {
+      dictionary.decode(
+          new DictionaryPageHeader(
+              dictionaryPage.getDictionarySize(), org.apache.parquet.format.Encoding.PLAIN),
+          ByteBuffer.wrap(dictionaryPage.getBytes().toByteArray()),
+          column);
+    }
     decode();
     ColumnReader reader = reader();
     int at = 0;
     for (int i = 0; i < ENTRIES; i++) {
       boolean isDefined = reader.getCurrentDefinitionLevel() == 1;
       if (isDefined != (content.isAllDefined() || content.definitions()[i] == 1)
-          || isDefined && !isSame(reader, at++)) {
+          || isDefined && !isSame(reader, content, dictionary, at++)) {
         throw new IllegalStateException("The readers disagree on entry " + i + " of " + page);
       }
       reader.consume();
     }
   }
 
-  private boolean isSame(ColumnReader reader, int i) {
-    return switch (content.kind()) {
-      case IDS -> reader.getCurrentValueDictionaryID() == content.ids()[i];
-      case BOOLEANS -> reader.getBoolean() == (content.booleans()[i] != 0);
+  private boolean isSame(ColumnReader reader, PageContent values, PageContent dictionary, int i) {
+    return switch (values.kind()) {
+      case IDS -> isSame(reader, dictionary, dictionary, values.ids()[i]);
+      case BOOLEANS -> reader.getBoolean() == (values.booleans()[i] != 0);
       case BYTES ->
           reader
               .getBinary()
               .toStringUsingUTF8()
               .equals(
                   new String(
-                      content.bytes(),
-                      content.starts()[i],
-                      content.ends()[i] - content.starts()[i],
+                      values.bytes(),
+                      values.starts()[i],
+                      values.ends()[i] - values.starts()[i],
                       StandardCharsets.UTF_8));
       case LONGS ->
-          content.longs()[i]
+          values.longs()[i]
               == switch (page.type) {
                 case INT32 -> reader.getInteger();
                 case DOUBLE -> Double.doubleToRawLongBits(reader.getDouble());
@@ -264,18 +273,14 @@ public class PageBenchmark {
     long sum = 0;
     for (int i = 0; i < ENTRIES; i++) {
       if (reader.getCurrentDefinitionLevel() == 1) {
-        if (dictionaryPage != null) {
-          sum += reader.getCurrentValueDictionaryID();
-        } else {
-          sum +=
-              switch (page.type) {
-                case INT64 -> reader.getLong();
-                case INT32 -> reader.getInteger();
-                case DOUBLE -> (long) reader.getDouble();
-                case BOOLEAN -> reader.getBoolean() ? 1 : 0;
-                default -> reader.getBinary().length();
-              };
-        }
+        sum +=
+            switch (page.type) {
+              case INT64 -> reader.getLong();
+              case INT32 -> reader.getInteger();
+              case DOUBLE -> (long) reader.getDouble();
+              case BOOLEAN -> reader.getBoolean() ? 1 : 0;
+              default -> reader.getBinary().length();
+            };
       }
       reader.consume();
     }
