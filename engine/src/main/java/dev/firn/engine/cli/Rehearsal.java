@@ -7,14 +7,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.iceberg.AppendFiles;
 import org.apache.iceberg.CatalogUtil;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.HasTableOperations;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableMetadata;
@@ -48,6 +51,15 @@ final class Rehearsal {
     Firn.logAsCommand();
     Path directory = Files.createTempDirectory("firn-rehearsal");
     int code;
+    try {
+      code = rehearse(directory, new PrintWriter(System.err, true));
+    } finally {
+      delete(directory);
+    }
+    System.exit(code);
+  }
+
+  static int rehearse(Path directory, PrintWriter err) throws IOException {
     try (RehearsalServer server = RehearsalServer.start()) {
       Map<String, String> store =
           Map.of(
@@ -69,13 +81,10 @@ final class Rehearsal {
           Map.of("type", "hadoop", "warehouse", directory.resolve("warehouse").toUri().toString());
       server.table(write(remote));
       write(local);
-      code = run("plan", rest, directory);
-      code |= run("compact", remote, directory);
-      code |= run("compact", local, directory);
-    } finally {
-      delete(directory);
+      return run("plan", rest, directory, err)
+          | run("compact", remote, directory, err)
+          | run("compact", local, directory, err);
     }
-    System.exit(code);
   }
 
   /** Makes a table and gives what a catalog says of it. */
@@ -90,14 +99,14 @@ final class Rehearsal {
           catalog.createTable(
               TableIdentifier.of(NAMESPACE, "t"),
               SCHEMA,
-              org.apache.iceberg.PartitionSpec.unpartitioned(),
+              PartitionSpec.unpartitioned(),
               Map.of("format-version", "2"));
       DemoWriter writer = new DemoWriter(table, "id");
       List<DataFile> files = new ArrayList<>();
       for (int file = 0; file < FILES; file++) {
         files.add(writer.data(rows(file)));
       }
-      var append = table.newAppend();
+      AppendFiles append = table.newAppend();
       files.forEach(append::appendFile);
       append.commit();
       Record key = GenericRecord.create(writer.keySchema());
@@ -132,24 +141,20 @@ final class Rehearsal {
     return rows;
   }
 
-  private static int run(String command, Map<String, String> properties, Path directory) {
+  private static int run(
+      String command, Map<String, String> properties, Path directory, PrintWriter err) {
     List<String> line = new ArrayList<>(Arrays.asList(command, NAMESPACE + ".t", "--rewrite-all"));
     properties.forEach(
         (key, value) -> line.addAll(List.of("--catalog-property", key + "=" + value)));
     line.addAll(List.of("--catalog", NAMESPACE, "--scratch", directory.toString()));
     Terminal silent =
-        new Terminal(
-            new PrintWriter(Writer.nullWriter()),
-            new PrintWriter(System.err, true),
-            false,
-            Map.of(),
-            directory);
+        new Terminal(new PrintWriter(Writer.nullWriter()), err, false, Map.of(), directory);
     return Firn.run(silent, line.toArray(String[]::new));
   }
 
   private static void delete(Path directory) throws IOException {
     try (Stream<Path> files = Files.walk(directory)) {
-      for (Path file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.delete(file);
       }
     }

@@ -12,6 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.stream.Stream;
+import javax.tools.ToolProvider;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
@@ -30,6 +34,9 @@ class LauncherTest {
   void install() throws IOException {
     home = Files.createDirectories(directory.resolve("with blank/firn-1"));
     Files.createDirectory(home.resolve("lib"));
+    for (String jar : List.of("b.jar", "a.jar", "B.jar")) {
+      Files.createFile(home.resolve("lib").resolve(jar));
+    }
     Files.copy(Path.of("..", "firn"), home.resolve("firn"));
     executable(home.resolve("firn"));
   }
@@ -94,7 +101,7 @@ class LauncherTest {
             List.of("compact", "a.b", "--where", "s = 'x y' and t > 3"));
     assertThat(result.arguments())
         .contains("-Dx=1", "-Dy=2")
-        .contains(home.toRealPath() + "/lib/*:/jars/hive.jar")
+        .contains(classPath() + ":/jars/hive.jar")
         .endsWith("dev.firn.engine.cli.Firn", "compact", "a.b", "--where", "s = 'x y' and t > 3");
   }
 
@@ -104,8 +111,99 @@ class LauncherTest {
     Path hop = Files.createSymbolicLink(bin.resolve("hop"), home.resolve("firn"));
     Path link = Files.createSymbolicLink(bin.resolve("firn"), Path.of("hop"));
     assertThat(hop).isSymbolicLink();
-    assertThat(run(link, java("17"), Map.of(), List.of()).arguments())
-        .contains(home.toRealPath() + "/lib/*");
+    assertThat(run(link, java("17"), Map.of(), List.of()).arguments()).contains(classPath());
+  }
+
+  /** Always in the same order, whatever the language. */
+  private String classPath() throws IOException {
+    String lib = home.toRealPath() + "/lib/";
+    return lib + "B.jar:" + lib + "a.jar:" + lib + "b.jar";
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "17.0.9, classes-17.0.9-5.jsa, -XX:SharedArchiveFile=",
+    "24, classes-24-5.jsa, -XX:SharedArchiveFile=",
+    "25.0.3, classes-25.0.3-5.aot, -XX:AOTCache="
+  })
+  void anArchiveOfClassesIsForOneJavaAndWhole(String version, String name, String option)
+      throws Exception {
+    Path java = java(version);
+    Path archive = home.resolve(name);
+    Files.writeString(home.resolve(name.replace(version, "17.0.1")), "12345");
+    Files.writeString(archive, "1234");
+    assertThat(run(java, Map.of(), List.of()).text()).doesNotContain(option);
+    Files.writeString(archive, "12345");
+    String flag = option + home.toRealPath() + "/" + name;
+    assertThat(run(java, Map.of(), List.of("compact")).arguments())
+        .contains(flag)
+        .endsWith("dev.firn.engine.cli.Firn", "compact");
+    // What the JVM takes one of only is the user's to say.
+    for (Map<String, String> environment :
+        List.of(
+            Map.of("FIRN_ARCHIVE", "off"),
+            Map.of("FIRN_JAVA_OPTS", "-Dx=1 -Xshare:off"),
+            Map.of("JAVA_TOOL_OPTIONS", "-XX:SharedArchiveFile=/x"),
+            Map.of("FIRN_JAVA_OPTS", "-XX:AOTMode=off"))) {
+      assertThat(run(java, environment, List.of()).arguments()).doesNotContain(flag);
+    }
+  }
+
+  @Test
+  void anArchiveThatCannotBeMadeIsNotLeft() throws Exception {
+    Result result = run(java("17"), Map.of("FIRN_ARCHIVE", "make"), List.of());
+    assertThat(result.exitCode).isEqualTo(1);
+    assertThat(result.text()).contains("the log is " + home.toRealPath() + "/classes-17.log");
+    assertThat(home).isDirectoryNotContaining("glob:**.{jsa,aot,part}");
+  }
+
+  /** With this Java, and a program that says hello in place of Firn. */
+  @Test
+  void anArchiveThatDoesNotFitIsLeftAloneInSilence() throws Exception {
+    Path sources = Files.createDirectories(directory.resolve("sources"));
+    List<String> names = List.of("Firn", "Rehearsal");
+    for (String name : names) {
+      Files.writeString(
+          sources.resolve(name + ".java"),
+          "package dev.firn.engine.cli; public class "
+              + name
+              + " { public static void main(String[] args) { System.out.println(\"hello\"); } }");
+    }
+    ToolProvider.getSystemJavaCompiler()
+        .run(
+            null,
+            null,
+            null,
+            "-d",
+            sources.toString(),
+            sources.resolve("Firn.java").toString(),
+            sources.resolve("Rehearsal.java").toString());
+    Path jar = home.resolve("lib/a.jar");
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+      for (String name : names) {
+        String entry = "dev/firn/engine/cli/" + name + ".class";
+        out.putNextEntry(new JarEntry(entry));
+        out.write(Files.readAllBytes(sources.resolve(entry)));
+      }
+    }
+    Files.delete(home.resolve("lib/b.jar"));
+    Files.delete(home.resolve("lib/B.jar"));
+    Path java = Path.of(System.getProperty("java.home"));
+
+    Result made = run(java, Map.of("FIRN_ARCHIVE", "make"), List.of());
+    assertThat(made.exitCode).as(made.text()).isZero();
+    assertThat(made.text()).isEmpty();
+    assertThat(run(java, Map.of(), List.of()).text()).isEqualTo("hello\n");
+    Path archive;
+    try (Stream<Path> files = Files.list(home)) {
+      archive = files.filter(file -> file.toString().matches(".*\\.(jsa|aot)")).findAny().get();
+    }
+    assertThat(jar.toFile().setLastModified(1_000_000_000_000L)).isTrue();
+    assertThat(run(java, Map.of(), List.of()).text()).isEqualTo("hello\n");
+    int size = (int) Files.size(archive);
+    Files.delete(archive);
+    Files.write(archive, new byte[size]);
+    assertThat(run(java, Map.of(), List.of()).text()).isEqualTo("hello\n");
   }
 
   @Test
@@ -134,7 +232,11 @@ class LauncherTest {
     File output = directory.resolve("output").toFile();
     ProcessBuilder builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output);
-    builder.environment().keySet().removeIf(name -> name.startsWith("FIRN_"));
+    builder
+        .environment()
+        .keySet()
+        .removeIf(
+            name -> name.startsWith("FIRN_") || name.matches("JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS"));
     builder.environment().put("JAVA_HOME", javaHome.toString());
     builder.environment().putAll(environment);
     Process process = builder.start();
