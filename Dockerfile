@@ -32,7 +32,7 @@ ENV LANG=C.UTF-8 \
     HOME=/tmp \
     PATH="/opt/firn:${PATH}"
 # With an archive of classes a start takes half the time, and a pod for each partition pays it.
-RUN FIRN_ARCHIVE=make /opt/firn/firn
+RUN FIRN_ARCHIVE=make /opt/firn/firn || cat /opt/firn/classes-*.log
 # The only place that Firn writes to: row groups in flight, native libraries, the demo's tables.
 # It must not be mounted noexec.
 VOLUME /tmp
