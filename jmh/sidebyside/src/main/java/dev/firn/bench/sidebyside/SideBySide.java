@@ -43,6 +43,8 @@ import picocli.CommandLine.Spec;
 public final class SideBySide implements Callable<Integer> {
   private static final String BEGIN = "<!-- side-by-side: begin -->";
   private static final String END = "<!-- side-by-side: end -->";
+  private static final int JAVA_MAX =
+      23; // later ones have no Subject.getSubject, which Hadoop calls
   private static final String SMALL_HEAP = "256m"; // of the JVM around DuckDB
 
   @Spec private @Nullable CommandSpec spec;
@@ -170,6 +172,14 @@ public final class SideBySide implements Callable<Integer> {
   }
 
   private void checkMachine() throws IOException, InterruptedException {
+    if (Runtime.version().feature() > JAVA_MAX) {
+      throw new ParameterException(
+          commandLine(),
+          "Java is "
+              + Runtime.version().feature()
+              + ", which Spark's Hadoop does not run on; set JAVA_HOME to a Java 17 to "
+              + JAVA_MAX);
+    }
     if (threads > Runtime.getRuntime().availableProcessors()) {
       throw new ParameterException(
           commandLine(), "--threads is " + threads + ", which is more than this machine's cores");

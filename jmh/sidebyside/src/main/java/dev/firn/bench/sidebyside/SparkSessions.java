@@ -3,7 +3,6 @@ package dev.firn.bench.sidebyside;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.apache.spark.sql.SparkSession;
@@ -17,13 +16,7 @@ final class SparkSessions {
 
   /** Flags for a JVM in which Spark is to run. */
   static List<String> javaFlags() {
-    List<String> flags = new ArrayList<>(List.of(JavaModuleOptions.defaultModuleOptionArray()));
-    if (Runtime.version().feature() >= 24) {
-      // Iceberg's vectorized reader has Arrow on Netty, which needs Unsafe.
-      flags.add("--sun-misc-unsafe-memory-access=allow");
-      flags.add("-Dio.netty.noUnsafe=false");
-    }
-    return flags;
+    return List.of(JavaModuleOptions.defaultModuleOptionArray());
   }
 
   /** Starts the session of this process. What tells Spark from its defaults is all here. */
