@@ -1,9 +1,13 @@
 package dev.firn.sort;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.vector.FieldVector;
@@ -49,12 +53,16 @@ final class ExternalSort implements AutoCloseable {
   private final long blockBytes;
   private final int stagingBytes;
   private final Schema schema;
+  private final @Nullable Executor spillers; // null if rows wait while others are spilled
 
   /* Set when the first batch comes. */
   private List<FieldVector> shape = List.of();
   private ColumnGather[] shapeColumns = {};
   private int buffers;
 
+  private @Nullable FutureTask<Boolean> spilling; // the last spill on another thread
+
+  /* While a spill is under way, it alone uses these. */
   private final List<SortedRun> runs = new ArrayList<>();
   private @Nullable BlockWriter writer; // there while runs are written
   private long rowBytesMax; // of rows that are larger than a batch should be
@@ -65,6 +73,8 @@ final class ExternalSort implements AutoCloseable {
   private long bytesWritten;
   private long scratchBytesPeak;
   private int mergeRounds;
+  private volatile long scratchBytes;
+  private volatile RowSorter.Stats stats = new RowSorter.Stats(0, 0, 0, 0, 0, 0, 0);
 
   ExternalSort(
       Schema schema,
@@ -74,7 +84,9 @@ final class ExternalSort implements AutoCloseable {
       BufferAllocator memory,
       long memoryBytesMax,
       long batchBytesMax,
-      int chunksMax) {
+      int chunksMax,
+      @Nullable Executor spillers) {
+    this.spillers = spillers;
     this.schema = schema;
     this.keys = keys;
     this.spill = spill;
@@ -124,7 +136,9 @@ final class ExternalSort implements AutoCloseable {
     return tooLittle(needed, memoryBytesMax, cause);
   }
 
-  boolean hasRuns() {
+  /** Whether rows were spilled. Waits until no rows are being spilled. */
+  boolean hasRuns() throws IOException {
+    settle();
     return !runs.isEmpty();
   }
 
@@ -132,7 +146,7 @@ final class ExternalSort implements AutoCloseable {
 
   /** Adds rows to the buffer, which is spilled before it would not fit any more. */
   void add(VectorSchemaRoot batch, ColumnGather[] columns, int[] selected, RowBuffer buffer)
-      throws SpillException {
+      throws IOException {
     shape(batch, columns);
     long bytesAtMost = 0;
     for (ColumnGather column : columns) {
@@ -179,7 +193,7 @@ final class ExternalSort implements AutoCloseable {
       int[] selected,
       long bytesAtMost,
       RowBuffer buffer)
-      throws SpillException {
+      throws IOException {
     int count = selected.length;
     SortKeys.Encoding encoding = keys.prepare(batch, selected, count);
     long bytes = bytesAtMost + encoding.bytes();
@@ -199,18 +213,24 @@ final class ExternalSort implements AutoCloseable {
       rowBytesMax = Math.max(rowBytesMax, bytes);
     }
     if (buffer.rows() > 0 && !fits(buffer, bytes, count)) {
-      spill(buffer);
+      spillAhead(buffer);
     }
     if (!fits(buffer, bytes, count)) {
-      throw tooLittle(null);
+      settle(); // the rows that are being spilled are in their way
+      if (!fitsAlone(buffer, bytes, count)) {
+        throw tooLittle(null);
+      }
     }
     try {
       buffer.add(batch, columns, selected, encoding);
     } catch (OutOfMemoryException e) {
-      if (buffer.rows() == 0) {
+      if (buffer.rows() == 0 && spilling == null) {
         throw e;
       }
-      spill(buffer);
+      settle();
+      if (buffer.rows() > 0) {
+        spill(buffer);
+      }
       buffer.add(batch, columns, selected, encoding);
     }
   }
@@ -224,14 +244,37 @@ final class ExternalSort implements AutoCloseable {
   }
 
   private boolean fits(RowBuffer buffer, long bytes, int count) {
+    return spillers == null
+        ? fitsAlone(buffer, bytes, count)
+        : isCountable(buffer, count) && fitsHalf(buffer, bytes, count);
+  }
+
+  /** Whether there is room for as many rows that are being spilled. */
+  private boolean fitsHalf(RowBuffer buffer, long bytes, int count) {
+    long merging = memoryBytesMax / 16; // small additions
+    long half = (memoryBytesMax - merging - batchReserve() - 2L * stagingBytes) / 2;
+    return buffer.bytes() + growth(buffer, bytes, count) <= half;
+  }
+
+  private boolean fitsAlone(RowBuffer buffer, long bytes, int count) {
+    return isCountable(buffer, count)
+        && memory.getAllocatedMemory()
+                + growth(buffer, bytes, count)
+                + batchReserve()
+                + 2L * stagingBytes
+            <= memoryBytesMax;
+  }
+
+  private boolean isCountable(RowBuffer buffer, int count) {
+    return (long) buffer.rows() + count <= Integer.MAX_VALUE / 2 && !buffer.isFull(chunksMax);
+  }
+
+  /** What rows to come, and sorting them with those that are there, take beside these. */
+  private long growth(RowBuffer buffer, long bytes, int count) {
     long rows = (long) buffer.rows() + count;
     // Each buffer of the copy may be rounded to twice its size.
     long copy = 2 * bytes + buffers * (BUFFER_BYTES + count / 4);
-    long index = rounded(4 * rows) + rounded(KeySort.ROW_BYTES * rows);
-    return rows <= Integer.MAX_VALUE / 2
-        && !buffer.isFull(chunksMax)
-        && memory.getAllocatedMemory() + copy + index + batchReserve() + 2L * stagingBytes
-            <= memoryBytesMax;
+    return copy + rounded(4 * rows) + rounded(KeySort.ROW_BYTES * rows);
   }
 
   /** What gathering rows takes, for a batch or a block. */
@@ -259,6 +302,85 @@ final class ExternalSort implements AutoCloseable {
       bytesWritten += open.bytesAfter();
       open.close();
     }
+    publish();
+  }
+
+  /** Spills on another thread, if there is one, so that the buffer can be filled meanwhile. */
+  private void spillAhead(RowBuffer buffer) throws IOException {
+    settle();
+    if (spillers == null || runs.size() >= openRunsMax() || !fitsHalf(buffer, 0, 0)) {
+      spill(buffer);
+      return;
+    }
+    RowBuffer full = buffer.take();
+    FutureTask<Boolean> task =
+        new FutureTask<>(
+            () -> {
+              try (full) {
+                spill(full);
+                return true;
+              } catch (OutOfMemoryException e) {
+                throw tooLittle(e);
+              }
+            });
+    try {
+      spillers.execute(task);
+      spilling = task;
+    } catch (Throwable failure) {
+      full.close();
+      throw failure;
+    }
+  }
+
+  /** Waits for the spill that is under way. What it failed with is thrown here. */
+  private void settle() throws IOException {
+    FutureTask<Boolean> task = spilling;
+    if (task == null) {
+      return;
+    }
+    try {
+      task.get();
+      spilling = null;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      InterruptedIOException interrupted =
+          new InterruptedIOException("Interrupted while rows were spilled");
+      interrupted.initCause(e);
+      throw interrupted;
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      if (cause instanceof IOException io) {
+        throw io;
+      } else if (cause instanceof RuntimeException runtime) {
+        throw runtime;
+      } else if (cause instanceof Error error) {
+        throw error;
+      }
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Waits for the spill that is under way, interrupted or not, whatever becomes of it. */
+  private void settleAnyway() {
+    FutureTask<Boolean> task = spilling;
+    boolean interrupted = false;
+    while (task != null && !task.isDone()) {
+      try {
+        task.get();
+      } catch (InterruptedException e) {
+        interrupted = true;
+      } catch (ExecutionException e) {
+        break; // rows are given up
+      }
+    }
+    spilling = null;
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private int openRunsMax() {
+    return Math.max(OPEN_RUNS_MAX, spill.fanInMax());
   }
 
   /** Writes all rows of the buffer, sorted, and empties it. */
@@ -282,9 +404,9 @@ final class ExternalSort implements AutoCloseable {
       }
       write(sorted, from, sorted.count(), runs.get(runs.size() - 1));
     }
-    buffer.close();
+    buffer.clear();
     noteScratch();
-    if (runs.size() > Math.max(OPEN_RUNS_MAX, spill.fanInMax())) {
+    if (runs.size() > openRunsMax()) {
       mergeSome();
     }
   }
@@ -321,16 +443,13 @@ final class ExternalSort implements AutoCloseable {
     return Math.max(blockBytes / 2, blockBytes - 16L * buffers);
   }
 
-  long scratchBytes() {
+  private void noteScratch() {
     long stored = 0;
     for (SortedRun run : runs) {
       stored += run.storedBytes();
     }
-    return stored;
-  }
-
-  private void noteScratch() {
-    scratchBytesPeak = Math.max(scratchBytesPeak, scratchBytes());
+    scratchBytesPeak = Math.max(scratchBytesPeak, stored);
+    publish();
   }
 
   // ---- merging
@@ -419,6 +538,7 @@ final class ExternalSort implements AutoCloseable {
     runs.removeAll(inputs);
     inputs.forEach(SortedRun::close);
     mergeRounds = Math.max(mergeRounds, level);
+    publish();
   }
 
   /** Gives all rows of the runs, and those of the buffer that come after them, in order. */
@@ -448,6 +568,7 @@ final class ExternalSort implements AutoCloseable {
       for (SortedRun run : runs) {
         mergeRounds = Math.max(mergeRounds, run.level() + 1);
       }
+      publish();
       merge(sorted, batchRows, sink);
     } finally {
       if (sorted != null) {
@@ -516,21 +637,42 @@ final class ExternalSort implements AutoCloseable {
     }
   }
 
-  RowSorter.Stats stats(long rowsInOrderInMemory, long memoryBytesPeak) {
+  private void publish() {
+    scratchBytes = runs.stream().mapToLong(SortedRun::storedBytes).sum();
     BlockWriter open = writer;
+    stats =
+        new RowSorter.Stats(
+            rowsInOrder,
+            runsSpilled,
+            bytesSpilled + (open == null ? 0 : open.bytesBefore()),
+            bytesWritten + (open == null ? 0 : open.bytesAfter()),
+            scratchBytesPeak,
+            mergeRounds,
+            0);
+  }
+
+  /** What the scratch files take, after the last spill or merge that is done. On any thread. */
+  long scratchBytes() {
+    return scratchBytes;
+  }
+
+  /** What has been done by all spills and merges that are done. On any thread. */
+  RowSorter.Stats stats(long rowsInOrderInMemory, long memoryBytesPeak) {
+    RowSorter.Stats done = stats;
     return new RowSorter.Stats(
-        rowsInOrder + rowsInOrderInMemory,
-        runsSpilled,
-        bytesSpilled + (open == null ? 0 : open.bytesBefore()),
-        bytesWritten + (open == null ? 0 : open.bytesAfter()),
-        scratchBytesPeak,
-        mergeRounds,
+        done.rowsInOrder() + rowsInOrderInMemory,
+        done.runs(),
+        done.bytesSpilled(),
+        done.bytesWritten(),
+        done.scratchBytesPeak(),
+        done.mergeRounds(),
         memoryBytesPeak);
   }
 
   /** Closing twice is harmless. */
   @Override
   public void close() {
+    settleAnyway();
     closeWriter();
     runs.forEach(SortedRun::close);
     runs.clear();

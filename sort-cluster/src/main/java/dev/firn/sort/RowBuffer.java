@@ -23,12 +23,13 @@ final class RowBuffer implements AutoCloseable {
   static final int CHUNKS_MAX = 1 << 16;
 
   private final SortKeys keys;
-  private final BufferAllocator memory;
+  private final BufferAllocator parent;
   private final long mergedBytesMax;
-  private final List<RowChunk> chunks = new ArrayList<>();
+  private BufferAllocator memory; // of the rows alone, so that they can be counted
+  private List<RowChunk> chunks = new ArrayList<>();
 
   /* Additions too small for a chunk of their own, which come after all chunks. */
-  private final List<RowChunk> small = new ArrayList<>();
+  private List<RowChunk> small = new ArrayList<>();
   private int smallRows;
   private long smallBytes;
   private int rows;
@@ -39,7 +40,36 @@ final class RowBuffer implements AutoCloseable {
   RowBuffer(SortKeys keys, long mergedBytesMax, BufferAllocator memory) {
     this.keys = keys;
     this.mergedBytesMax = mergedBytesMax;
-    this.memory = memory;
+    this.parent = memory;
+    this.memory = newMemory();
+  }
+
+  private BufferAllocator newMemory() {
+    return parent.newChildAllocator("rows", 0, parent.getLimit());
+  }
+
+  /** A buffer with all rows, which has none any more. The caller closes it. */
+  RowBuffer take() {
+    RowBuffer taken = new RowBuffer(keys, mergedBytesMax, parent);
+    BufferAllocator unused = taken.memory;
+    taken.memory = memory;
+    taken.chunks = chunks;
+    taken.small = small;
+    taken.smallRows = smallRows;
+    taken.smallBytes = smallBytes;
+    taken.rows = rows;
+    memory = unused;
+    chunks = new ArrayList<>();
+    small = new ArrayList<>();
+    smallRows = 0;
+    smallBytes = 0;
+    rows = 0;
+    return taken;
+  }
+
+  /** What all rows and their keys take. */
+  long bytes() {
+    return memory.getAllocatedMemory();
   }
 
   int rows() {
@@ -123,9 +153,8 @@ final class RowBuffer implements AutoCloseable {
     return chunks;
   }
 
-  /** Releases all rows. */
-  @Override
-  public void close() {
+  /** Releases all rows; others can be added then. */
+  void clear() {
     small.forEach(RowChunk::close);
     small.clear();
     smallRows = 0;
@@ -133,5 +162,11 @@ final class RowBuffer implements AutoCloseable {
     chunks.forEach(RowChunk::close);
     chunks.clear();
     rows = 0;
+  }
+
+  @Override
+  public void close() {
+    clear();
+    memory.close();
   }
 }

@@ -3,6 +3,7 @@ package dev.firn.sort;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.Executor;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.arrow.vector.FieldVector;
@@ -28,6 +29,9 @@ public final class RowSorter implements AutoCloseable {
   private static final long BATCH_BYTES_MAX = 64L << 20;
 
   private static final long MERGED_BYTES_MAX = 16L << 20;
+
+  /** With less, runs of half of it would be too short. */
+  private static final long AHEAD_BYTES_MIN = 32L << 20;
 
   private enum State {
     ADDING,
@@ -78,7 +82,8 @@ public final class RowSorter implements AutoCloseable {
       long memoryBytesMax,
       @Nullable Spill spill,
       SortedRun.Opener opener,
-      int chunksMax) {
+      int chunksMax,
+      @Nullable Executor spillers) {
     this.keys = keys;
     this.width = schema.columns().size();
     this.memoryBytesMax = memoryBytesMax;
@@ -89,7 +94,15 @@ public final class RowSorter implements AutoCloseable {
         spill == null
             ? null
             : new ExternalSort(
-                schema, keys, spill, opener, memory, memoryBytesMax, batchBytesMax, chunksMax);
+                schema,
+                keys,
+                spill,
+                opener,
+                memory,
+                memoryBytesMax,
+                batchBytesMax,
+                chunksMax,
+                spillers);
   }
 
   /**
@@ -123,7 +136,14 @@ public final class RowSorter implements AutoCloseable {
           "memoryBytesMax must be positive but was " + memoryBytesMax);
     }
     return new RowSorter(
-        schema, keys, allocator, memoryBytesMax, null, SortedRun.Opener.DISK, RowBuffer.CHUNKS_MAX);
+        schema,
+        keys,
+        allocator,
+        memoryBytesMax,
+        null,
+        SortedRun.Opener.DISK,
+        RowBuffer.CHUNKS_MAX,
+        null);
   }
 
   /**
@@ -142,6 +162,24 @@ public final class RowSorter implements AutoCloseable {
    */
   public static RowSorter spilling(
       Schema schema, SortKeys keys, BufferAllocator allocator, long memoryBytesMax, Spill spill) {
+    return spilling(schema, keys, allocator, memoryBytesMax, spill, null);
+  }
+
+  /**
+   * A sorter that spills rows that do not fit in memory, a half of it at a time on another thread
+   * while more are added, unless memory is short.
+   *
+   * @param spillers runs at most one task at a time, which sorts and writes rows while others are
+   *     added; null if the adding thread is to do that. The tasks end before {@link #close} does.
+   * @see #spilling(Schema, SortKeys, BufferAllocator, long, Spill)
+   */
+  public static RowSorter spilling(
+      Schema schema,
+      SortKeys keys,
+      BufferAllocator allocator,
+      long memoryBytesMax,
+      Spill spill,
+      @Nullable Executor spillers) {
     return spilling(
         schema,
         keys,
@@ -149,7 +187,8 @@ public final class RowSorter implements AutoCloseable {
         memoryBytesMax,
         spill,
         SortedRun.Opener.DISK,
-        RowBuffer.CHUNKS_MAX);
+        RowBuffer.CHUNKS_MAX,
+        memoryBytesMax < AHEAD_BYTES_MIN ? null : spillers);
   }
 
   static RowSorter spilling(
@@ -160,11 +199,24 @@ public final class RowSorter implements AutoCloseable {
       Spill spill,
       SortedRun.Opener opener,
       int chunksMax) {
+    return spilling(schema, keys, allocator, memoryBytesMax, spill, opener, chunksMax, null);
+  }
+
+  static RowSorter spilling(
+      Schema schema,
+      SortKeys keys,
+      BufferAllocator allocator,
+      long memoryBytesMax,
+      Spill spill,
+      SortedRun.Opener opener,
+      int chunksMax,
+      @Nullable Executor spillers) {
     long least = spillingBytesMin(schema, 0);
     if (memoryBytesMax < least) {
       throw ExternalSort.tooLittle(least, memoryBytesMax, null);
     }
-    return new RowSorter(schema, keys, allocator, memoryBytesMax, spill, opener, chunksMax);
+    return new RowSorter(
+        schema, keys, allocator, memoryBytesMax, spill, opener, chunksMax, spillers);
   }
 
   /**

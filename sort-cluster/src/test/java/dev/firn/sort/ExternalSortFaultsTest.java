@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.firn.sort.FaultyChannel.Faults;
 import dev.firn.sort.PhysicalRows.Row;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.AllocationListener;
 import org.apache.arrow.memory.BufferAllocator;
@@ -321,6 +326,132 @@ class ExternalSortFaultsTest {
       assertThat(sorter.stats().runs()).isBetween(4L, 5L);
     }
     assertThat(rows[0]).isEqualTo(30L * BATCH_ROWS);
+    close(batches);
+  }
+
+  // ---- spilling on another thread
+
+  /** Holds spills up until it is told to go on. */
+  private static final class Gate implements SortedRun.Opener {
+    final CountDownLatch reached = new CountDownLatch(1);
+    final CountDownLatch open = new CountDownLatch(1);
+    private final SortedRun.Opener behind;
+
+    Gate(SortedRun.Opener behind) {
+      this.behind = behind;
+    }
+
+    @Override
+    public FileChannel open(Path file) throws IOException {
+      reached.countDown();
+      try {
+        open.await();
+      } catch (InterruptedException e) {
+        throw new IOException(e);
+      }
+      return behind.open(file);
+    }
+  }
+
+  /** A sorter whose buffer is full after so many batches, in an eighth of its memory. */
+  private RowSorter aheadOf(int batches, SortedRun.Opener opener, Executor spillers) {
+    return RowSorter.spilling(
+        SCHEMA, KEYS, allocator, 1 << 28, Spill.to(scratch), opener, batches + 2, spillers);
+  }
+
+  private static long[] allLive() {
+    long[] live = new long[BATCH_ROWS / 64];
+    Arrays.fill(live, -1L);
+    return live;
+  }
+
+  @Test
+  void rowsAreAddedWhileOthersAreSpilledAndNoneIsClosedTooSoon() throws Exception {
+    ExecutorService spillers = Executors.newSingleThreadExecutor();
+    List<VectorSchemaRoot> batches = batches(9);
+    Gate gate = new Gate(faults::open);
+    long[] rows = new long[1];
+    try (RowSorter sorter = aheadOf(4, gate, spillers)) {
+      for (VectorSchemaRoot batch : batches.subList(0, 7)) {
+        sorter.add(batch, allLive(), BATCH_ROWS);
+      }
+      gate.reached.await();
+      assertThat(sorter.stats().runs()).isZero(); // and yet all those rows were taken
+      gate.open.countDown();
+      sorter.add(batches.get(7), allLive(), BATCH_ROWS);
+      sorter.add(batches.get(8), allLive(), BATCH_ROWS);
+      sorter.drain(300, batch -> rows[0] += batch.getRowCount());
+      assertThat(sorter.stats().runs()).isPositive();
+      assertThat(rows[0]).isEqualTo(9L * BATCH_ROWS);
+    } finally {
+      spillers.shutdown();
+    }
+    close(batches);
+  }
+
+  @Test
+  void whatFailsOnTheOtherThreadFailsTheSort() throws IOException {
+    ExecutorService spillers = Executors.newSingleThreadExecutor();
+    List<VectorSchemaRoot> batches = batches(20);
+    for (int writes = 0; writes < 3; writes++) {
+      faults.writesLeft = writes;
+      try (RowSorter sorter = aheadOf(4, faults::open, spillers)) {
+        assertThatThrownBy(
+                () -> {
+                  for (VectorSchemaRoot batch : batches) {
+                    sorter.add(batch, allLive(), BATCH_ROWS);
+                  }
+                  sorter.drain(300, batch -> {});
+                })
+            .isInstanceOf(SpillException.class)
+            .hasMessageContaining("No space left on device");
+        assertThatThrownBy(() -> sorter.add(batches.get(0), allLive(), BATCH_ROWS))
+            .isInstanceOf(IllegalStateException.class);
+      }
+      assertNoFiles();
+    }
+    spillers.shutdown();
+    close(batches);
+  }
+
+  @Test
+  void closingWaitsForTheSpillThatIsUnderWay() throws Exception {
+    ExecutorService spillers = Executors.newSingleThreadExecutor();
+    List<VectorSchemaRoot> batches = batches(6);
+    Gate gate = new Gate(faults::open);
+    RowSorter sorter = aheadOf(4, gate, spillers);
+    for (VectorSchemaRoot batch : batches) {
+      sorter.add(batch, allLive(), BATCH_ROWS);
+    }
+    gate.reached.await();
+    Thread closing = new Thread(sorter::close);
+    closing.start();
+    closing.join(50);
+    assertThat(closing.isAlive()).isTrue();
+    gate.open.countDown();
+    closing.join();
+    spillers.shutdown();
+    close(batches);
+  }
+
+  @Test
+  void anInterruptedThreadDoesNotWaitForASpill() throws Exception {
+    ExecutorService spillers = Executors.newSingleThreadExecutor();
+    List<VectorSchemaRoot> batches = batches(6);
+    Gate gate = new Gate(faults::open);
+    try (RowSorter sorter = aheadOf(4, gate, spillers)) {
+      for (VectorSchemaRoot batch : batches) {
+        sorter.add(batch, allLive(), BATCH_ROWS);
+      }
+      gate.reached.await();
+      Thread.currentThread().interrupt();
+      Throwable failure = catchThrowable(() -> sorter.drain(300, batch -> {}));
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(failure).isInstanceOf(InterruptedIOException.class);
+      gate.open.countDown();
+    } finally {
+      spillers.shutdown();
+    }
     close(batches);
   }
 }
