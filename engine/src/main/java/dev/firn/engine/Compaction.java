@@ -424,10 +424,11 @@ public final class Compaction {
         BufferAllocator allocator = new RootAllocator(memory.shares().allocatorBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
-            reader(pin, ranges, allocator, scratch.path(), memory.decodeBytesOfGroup())) {
+            reader(pin, ranges, allocator, scratch.path(), memory.decodeBytesOfRowGroup())) {
       UnprunedDeletes unpruned = UnprunedDeletes.of(table, snapshot(pin));
       ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
       ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");
+      ExecutorService ahead = Threads.pool(2 * memory.groupsAtOnce(), "firn-ahead");
       ExecutorService workers = Threads.pool(memory.groupsAtOnce(), "firn-group");
       try {
         GroupRewrite rewrite =
@@ -443,6 +444,7 @@ public final class Compaction {
                     allocator,
                     fetchers,
                     encoders,
+                    ahead,
                     band,
                     scratch.path(),
                     settings.verify()
@@ -462,6 +464,7 @@ public final class Compaction {
         return rewriteAndCommit(pin, groups, rewrite, outputDeletes, workers, last);
       } finally {
         Threads.stop(workers);
+        Threads.stop(ahead);
         Threads.stop(fetchers);
         Threads.stop(encoders);
         arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());

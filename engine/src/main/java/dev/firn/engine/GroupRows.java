@@ -15,6 +15,7 @@ import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.actions.RewriteFileGroup;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The live rows of a file group, whose deletes are resolved, to be read as often as wanted. Used by
@@ -151,6 +152,61 @@ final class GroupRows {
 
   /** Gives the live rows of some row groups in the order of the files. */
   void forEachBatch(Schema columns, RowGroups rowGroups) throws IOException {
+    Pipe.Maker<Decoded> decode = to -> decode(columns, rowGroups, to);
+    Pipe.Taker<Decoded> take =
+        part -> {
+          run.stop().check();
+          part.giveTo(rowGroups);
+        };
+    if (run.memory().worksAhead()) {
+      Pipe.run(run.ahead(), run.memory().decodeBytesOfRowGroup(), Decoded::bytes, decode, take);
+    } else {
+      Pipe.run(decode, take);
+    }
+  }
+
+  /**
+   * The next of what is decoded: the beginning of a row group, some of its rows, or its end.
+   *
+   * @param batch null at the beginning and the end; closed by this
+   * @param live empty without rows
+   * @param liveRows of the batch, or at the end of all the row group; negative at the beginning
+   */
+  @SuppressWarnings("ArrayRecordComponent") // handed on once, never compared
+  private record Decoded(
+      DataFile file,
+      SourceFile.RowGroup rowGroup,
+      @Nullable VectorSchemaRoot batch,
+      long[] live,
+      long liveRows,
+      BatchOrigins origins)
+      implements AutoCloseable {
+
+    void giveTo(RowGroups rowGroups) throws IOException {
+      if (batch != null) {
+        rowGroups.accept(batch, live, (int) liveRows, origins);
+      } else if (liveRows < 0) {
+        rowGroups.begin(file, rowGroup);
+      } else {
+        rowGroups.end(rowGroup, liveRows);
+      }
+    }
+
+    long bytes() {
+      return batch == null ? 0 : Batches.bytes(batch);
+    }
+
+    @Override
+    public void close() {
+      if (batch != null) {
+        batch.close();
+      }
+    }
+  }
+
+  private void decode(Schema columns, RowGroups rowGroups, Pipe.Taker<Decoded> to)
+      throws IOException {
+    long[] none = {};
     try (RowGroupFeed feed =
         new RowGroupFeed(
             task -> run.reader().open(task, columns),
@@ -160,22 +216,28 @@ final class GroupRows {
             run.fetchers())) {
       for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
         DataFile file = piece.task().file();
-        int input = input(file);
-        rowGroups.begin(file, piece.rowGroup());
+        SourceFile.RowGroup rowGroup = piece.rowGroup();
+        BatchOrigins start = BatchOrigins.neighbours(input(file), rowGroup.firstPosition());
         long moved;
-        try (RowGroupView view = piece.view();
-            RowBatches rows = view.read(memory)) {
-          moved =
-              LiveRows.forEach(
-                  rows,
-                  piece.deleted(),
-                  (batch, firstPosition, live, liveRows) -> {
-                    run.stop().check();
-                    rowGroups.accept(
-                        batch, live, liveRows, BatchOrigins.neighbours(input, firstPosition));
-                  });
+        try (RowGroupView view = piece.view()) {
+          to.accept(new Decoded(file, rowGroup, null, none, -1, start));
+          try (RowBatches rows = view.read(memory)) {
+            moved =
+                LiveRows.forEach(
+                    rows,
+                    piece.deleted(),
+                    (batch, firstPosition, live, liveRows) ->
+                        to.accept(
+                            new Decoded(
+                                file,
+                                rowGroup,
+                                rows.take(),
+                                live.clone(),
+                                liveRows,
+                                BatchOrigins.neighbours(start.input(), firstPosition))));
+          }
         }
-        rowGroups.end(piece.rowGroup(), moved);
+        to.accept(new Decoded(file, rowGroup, null, none, moved, start));
       }
     }
   }

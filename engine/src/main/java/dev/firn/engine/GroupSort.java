@@ -20,9 +20,9 @@ import org.apache.iceberg.types.Types;
  * group's share of the memory is on scratch disk. Used by one thread.
  */
 final class GroupSort implements AutoCloseable {
+  private final RunContext run;
   private final RowSorter sorter;
   private final MemoryPeaks peaks;
-  private final StopFlag stop;
   private final boolean tracked;
   private final BufferAllocator memory;
   private long held;
@@ -36,8 +36,8 @@ final class GroupSort implements AutoCloseable {
    */
   GroupSort(
       RunContext run, Schema columns, SortKeys keys, boolean tracked, BufferAllocator memory) {
+    this.run = run;
     this.peaks = run.peaks();
-    this.stop = run.stop();
     this.tracked = tracked;
     this.memory = memory;
     this.sorter =
@@ -46,7 +46,8 @@ final class GroupSort implements AutoCloseable {
             keys,
             memory,
             run.memory().sortBytesOfGroup(),
-            Spill.to(run.scratch()));
+            Spill.to(run.scratch()),
+            run.memory().worksAhead() ? run.ahead() : null);
   }
 
   private static Schema withOrigin(Schema columns) {
@@ -81,22 +82,40 @@ final class GroupSort implements AutoCloseable {
 
   /** Gives all rows in order. To be called once. */
   void drain(GroupRows.LiveBatches sink) throws IOException {
+    Pipe.Maker<VectorSchemaRoot> merge =
+        to ->
+            sorter.drain(
+                GroupRewrite.BATCH_ROWS,
+                batch -> {
+                  count();
+                  to.accept(Batches.moved(batch, memory));
+                });
     long[] live = new long[LiveRows.words(GroupRewrite.BATCH_ROWS)];
-    sorter.drain(
-        GroupRewrite.BATCH_ROWS,
+    Pipe.Taker<VectorSchemaRoot> take =
         batch -> {
-          stop.check();
-          count();
-          int rows = batch.getRowCount();
-          LiveRows.setAll(live, rows);
-          if (tracked) {
-            List<FieldVector> vectors = batch.getFieldVectors();
-            BigIntVector each = (BigIntVector) vectors.get(vectors.size() - 1);
-            sink.accept(BatchOrigins.withoutLast(batch), live, rows, BatchOrigins.each(each));
-          } else {
-            sink.accept(batch, live, rows, BatchOrigins.neighbours(0, 0));
-          }
-        });
+          run.stop().check();
+          give(batch, live, sink);
+        };
+    if (run.memory().worksAhead()) {
+      // What decoding may take is free: all rows are in the sorter.
+      long room = run.memory().decodeBytesOfGroup() / 4;
+      Pipe.run(run.ahead(), room, Batches::bytes, merge, take);
+    } else {
+      Pipe.run(merge, take);
+    }
+  }
+
+  private void give(VectorSchemaRoot batch, long[] live, GroupRows.LiveBatches sink)
+      throws IOException {
+    int rows = batch.getRowCount();
+    LiveRows.setAll(live, rows);
+    if (tracked) {
+      List<FieldVector> vectors = batch.getFieldVectors();
+      BigIntVector each = (BigIntVector) vectors.get(vectors.size() - 1);
+      sink.accept(BatchOrigins.withoutLast(batch), live, rows, BatchOrigins.each(each));
+    } else {
+      sink.accept(batch, live, rows, BatchOrigins.neighbours(0, 0));
+    }
   }
 
   private void count() {

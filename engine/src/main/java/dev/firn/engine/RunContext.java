@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param allocator parent of each group's allocator
  * @param fetchers threads that fetch row groups ahead
  * @param encoders threads that encode and compress columns
+ * @param ahead threads that work ahead of a group's own: two for each group at once
  * @param band the sizes that output files are to have
  * @param peaks takes what the groups hold
  * @param scratch the round's own directory for what does not fit into memory
@@ -37,6 +38,7 @@ record RunContext(
     BufferAllocator allocator,
     ExecutorService fetchers,
     ExecutorService encoders,
+    ExecutorService ahead,
     ExplainingPlanner.OutputBand band,
     Path scratch,
     @Nullable GroupVerifier verifier,

@@ -11,6 +11,8 @@ import org.apache.iceberg.types.TypeUtil;
  * What a run may use and what it needs, settled before any row is read.
  *
  * @param groupsAtOnce groups in work at once: each has this share of the memory
+ * @param worksAhead whether a group's rows are decoded and merged while those before are written:
+ *     there are two row groups of it at once, or parts of them
  * @param totalBytesNeeded the least total with which the plan can be run
  * @param neededFor what that would be for
  * @param scratchBytes what sorting will put on scratch disk at once, about; 0 if all fits into
@@ -20,6 +22,7 @@ record RunMemory(
     MemoryShares shares,
     MemoryNeeds needs,
     int groupsAtOnce,
+    boolean worksAhead,
     long totalBytesNeeded,
     String neededFor,
     long scratchBytes) {
@@ -29,6 +32,12 @@ record RunMemory(
 
   /** Larger row groups can be decoded part by part, in as little as this. */
   private static final long DECODE_BYTES_MIN = 24L << 20;
+
+  /** Row groups are not decoded ahead if that were in parts smaller than this. */
+  private static final long AHEAD_BYTES_MIN = 48L << 20;
+
+  /** In so much of what they need row groups are decoded whole, whatever their pages are like. */
+  private static final int WHOLE_FACTOR = 2;
 
   /** Less lets sorted runs be so short that merging them takes several rounds. */
   static final long SORT_BYTES_MIN = 4L << 20;
@@ -79,11 +88,15 @@ record RunMemory(
                 Math.min(
                     Math.min(settings.concurrentGroupsMax(), groups.size()),
                     Math.min(settings.threads(), fit)));
-    MemoryShares shares = MemoryShares.of(total, atOnce * needs.decodeBytes(), sorts);
+    boolean ahead = settings.threads() > 1;
+    long decodedAtOnce = atOnce * needs.decodeBytes() * (ahead ? 2 * WHOLE_FACTOR : 1);
+    MemoryShares shares = MemoryShares.of(total, decodedAtOnce, sorts);
     return new RunMemory(
         shares,
         needs,
         atOnce,
+        ahead
+            && shares.decodeBytes() / atOnce >= 2 * Math.min(needs.decodeBytes(), AHEAD_BYTES_MIN),
         needed,
         what,
         sorts ? scratch(pin, groups, settings.groupBytesMax(), needs, shares, atOnce) : 0);
@@ -133,9 +146,14 @@ record RunMemory(
     return shares.sortBytes() / groupsAtOnce;
   }
 
-  /** What decoding the row group at hand of a group may take. */
+  /** What decoding may take for a group. */
   long decodeBytesOfGroup() {
     return Math.max(1, shares.decodeBytes() / groupsAtOnce);
+  }
+
+  /** What decoding one row group may take, beside which there may be the next. */
+  long decodeBytesOfRowGroup() {
+    return Math.max(1, decodeBytesOfGroup() / (worksAhead ? 2 : 1));
   }
 
   /** What the pages of a group's open outputs may take. */

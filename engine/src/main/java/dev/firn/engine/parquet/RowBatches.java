@@ -18,6 +18,12 @@ public interface RowBatches extends AutoCloseable {
   VectorSchemaRoot batch();
 
   /**
+   * The current batch, given to the caller, who closes it; it is valid after {@link #next()} and
+   * after this is closed. To be called last of all that is asked about it.
+   */
+  VectorSchemaRoot take();
+
+  /**
    * Checks that the current batch has what the table requires, in the rows that are live: a column
    * may be required since those of its rows that are null were deleted.
    *

@@ -15,8 +15,9 @@ final class StreamedBatches implements RowBatches {
   private static final long BATCH_BYTES = 32L << 20;
 
   private final StreamedSource source;
+  private final BufferAllocator allocator;
   private final VectorSchemaRoot decoded;
-  private final VectorSchemaRoot batch;
+  private VectorSchemaRoot batch;
   private final Appender.Rows appender;
   private final StreamedFile.@Nullable Rows rows;
   private long nextPosition = 0;
@@ -26,6 +27,7 @@ final class StreamedBatches implements RowBatches {
 
   StreamedBatches(StreamedSource source, BufferAllocator allocator) throws IOException {
     this.source = source;
+    this.allocator = allocator;
     this.decoded = VectorSchemaRoot.create(PhysicalLayout.of(source.wanted()), allocator);
     this.batch = VectorSchemaRoot.create(PhysicalLayout.of(source.columns()), allocator);
     this.appender = new Appender.Rows(decoded);
@@ -114,6 +116,13 @@ final class StreamedBatches implements RowBatches {
   }
 
   @Override
+  public VectorSchemaRoot take() {
+    VectorSchemaRoot taken = batch;
+    batch = VectorSchemaRoot.create(PhysicalLayout.of(source.columns()), allocator);
+    return taken;
+  }
+
+  @Override
   public void refuseNulls(long[] live) {
     source.projection().refuseNulls(batch, firstPosition, live);
   }
@@ -129,9 +138,9 @@ final class StreamedBatches implements RowBatches {
       return;
     }
     closed = true;
-    try (batch;
-        decoded;
+    try (decoded;
         rows) {
+      batch.close();
       appender.begin();
     }
   }

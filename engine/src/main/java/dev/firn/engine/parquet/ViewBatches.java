@@ -21,7 +21,7 @@ final class ViewBatches implements RowBatches {
   private final SourceFile.RowGroup group;
   private final @Nullable Path view;
   private final BufferAllocator allocator;
-  private final VectorSchemaRoot batch;
+  private VectorSchemaRoot batch;
 
   /** What is to be decoded, by first row. */
   private final Deque<DecodedRows> ahead;
@@ -111,6 +111,13 @@ final class ViewBatches implements RowBatches {
   @Override
   public VectorSchemaRoot batch() {
     return batch;
+  }
+
+  @Override
+  public VectorSchemaRoot take() {
+    VectorSchemaRoot taken = batch;
+    batch = VectorSchemaRoot.create(source.layout(), allocator);
+    return taken;
   }
 
   @Override
