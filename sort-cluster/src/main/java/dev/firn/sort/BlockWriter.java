@@ -10,9 +10,9 @@ import org.apache.arrow.memory.util.MemoryUtil;
 
 /**
  * Writes blocks to runs: the length of each buffer, then each buffer in pieces, a piece compressed
- * or as it is. Whether a buffer is compressed is decided by trying, for itself, now and then: what
- * does not shrink well is written faster than compressed. Beside its memory from the allocator it
- * holds about one megabyte in the compressor. Not thread-safe.
+ * or as it is. Whether a buffer is compressed is decided by trying, for itself, now and then, and
+ * by how fast the disk takes what is written: processors have other work meanwhile. Beside its
+ * memory from the allocator it holds about one megabyte in the compressor. Not thread-safe.
  */
 final class BlockWriter implements AutoCloseable {
 
@@ -26,6 +26,14 @@ final class BlockWriter implements AutoCloseable {
 
   /** A buffer is tried again after so many blocks. */
   private static final int TRIAL_BLOCKS = 32;
+
+  /** What packing and unpacking cost for each byte before it is packed. */
+  private static final double PACKING_NANOS = 3;
+
+  /**
+   * After each write, one that takes so much longer than the fastest lately counts all the same.
+   */
+  private static final double FORGETTING = 1.05;
 
   private final ArrowBuf staging;
   private final int capacity;
@@ -42,6 +50,10 @@ final class BlockWriter implements AutoCloseable {
   private long flushedTo; // the offset in the run's file of the first staged byte
   private long bytesBefore;
   private long bytesAfter;
+
+  /* What the disk takes for a byte, by the fastest of the last writes: others waited for processors
+  too. A gigabyte a second to begin with. */
+  private double writeNanos = 1;
 
   /**
    * @param buffers how many a block has
@@ -120,16 +132,17 @@ final class BlockWriter implements AutoCloseable {
     }
     if (trial) {
       blocksToTrial[buffer] = TRIAL_BLOCKS;
-      compressed[buffer] = pays(stored, bytes);
+      compressed[buffer] = pays(stored, bytes, writeNanos);
     }
   }
 
   /**
-   * Packing and unpacking cost about three nanoseconds for each byte of these. Where 5 of 8 bytes
-   * are saved, which would be written and read, that is less than a disk of 500 MB a second takes.
+   * Whether to compress what shrinks so much.
+   *
+   * @param writeNanos what the disk takes to write a byte, or to read it
    */
-  private static boolean pays(long stored, long bytes) {
-    return stored <= bytes * 3 / 8;
+  static boolean pays(long stored, long bytes, double writeNanos) {
+    return bytes * PACKING_NANOS < 2 * writeNanos * (bytes - stored);
   }
 
   private int writePiece(SortedRun run, long address, int bytes, boolean compress)
@@ -171,7 +184,9 @@ final class BlockWriter implements AutoCloseable {
   void flush(SortedRun run) throws SpillException {
     sum();
     if (used > 0) {
+      long start = System.nanoTime();
       run.write(MemoryUtil.directBuffer(staging.memoryAddress(), used), flushedTo);
+      writeNanos = Math.min(FORGETTING * writeNanos, (double) (System.nanoTime() - start) / used);
       flushedTo += used;
     }
     used = 0;

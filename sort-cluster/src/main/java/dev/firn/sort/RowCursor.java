@@ -22,6 +22,9 @@ final class RowCursor {
   /** The first eight bytes of the row's key, as a number in unsigned order. */
   long prefix;
 
+  /** The next eight, likewise: many rows of an order by several columns share the first. */
+  long second;
+
   long key;
   long keyBytes;
 
@@ -75,6 +78,7 @@ final class RowCursor {
     key = sources.key(source, row);
     keyBytes = sources.keyBytes(source, row);
     prefix = Memory.bigEndian(key, keyBytes);
+    second = keyBytes > 8 ? Memory.bigEndian(key + 8, keyBytes - 8) : 0;
   }
 
   /** How many rows come behind this one, as far as is loaded. */
@@ -84,10 +88,13 @@ final class RowCursor {
 
   /** Compares the keys of the rows that two cursors stand on. */
   static int compareKeys(RowCursor left, RowCursor right) {
-    int order = Long.compareUnsigned(left.prefix, right.prefix);
-    // No key is the beginning of another: short ones with the same prefix are equal.
-    return order != 0 || left.keyBytes <= 8 || right.keyBytes <= 8
-        ? order
-        : Memory.compare(left.key + 8, left.keyBytes - 8, right.key + 8, right.keyBytes - 8);
+    // No key is the beginning of another: short ones with the same bytes there are equal.
+    if (left.prefix != right.prefix || left.keyBytes <= 8 || right.keyBytes <= 8) {
+      return Long.compareUnsigned(left.prefix, right.prefix);
+    }
+    if (left.second != right.second || left.keyBytes <= 16 || right.keyBytes <= 16) {
+      return Long.compareUnsigned(left.second, right.second);
+    }
+    return Memory.compare(left.key + 16, left.keyBytes - 16, right.key + 16, right.keyBytes - 16);
   }
 }
