@@ -16,15 +16,19 @@ import org.slf4j.LoggerFactory;
  * What a plan takes of memory and scratch, told from manifests and a few footers before any row is
  * read.
  *
- * @param decodeBytes what decoding the largest row group takes
+ * @param decodeBytes what decoding the largest row group takes at least
+ * @param wholeBytes what it takes if it is not to be cut, about
  * @param where that row group, in words
  * @param expansion how much larger rows are in memory than in their files
  */
-record MemoryNeeds(long decodeBytes, String where, double expansion) {
+record MemoryNeeds(long decodeBytes, long wholeBytes, String where, double expansion) {
   private static final Logger LOG = LoggerFactory.getLogger(MemoryNeeds.class);
 
   /** The largest row group is looked for in the files whose manifest entries say so. */
   private static final int FOOTERS_READ = 3;
+
+  /** Levels, dictionaries and vectors that grow come beside what a row group's sizes tell. */
+  private static final double WORK_FACTOR = 1.5;
 
   /** Row groups this small, once decoded as large as they may well be, need no footer read. */
   private static final long SMALL_BYTES = 8L << 20;
@@ -49,9 +53,11 @@ record MemoryNeeds(long decodeBytes, String where, double expansion) {
             .toList();
     long most = largest.isEmpty() ? 0 : largestRowGroup(largest.get(0).file());
     if (most * SMALL_EXPANSION <= SMALL_BYTES) {
-      return new MemoryNeeds(most * SMALL_EXPANSION, "", GUESSED_EXPANSION);
+      long small = most * SMALL_EXPANSION;
+      return new MemoryNeeds(small, small, "", GUESSED_EXPANSION);
     }
     long decode = 0;
+    long whole = 0;
     String where = "";
     long compressed = 0;
     long decoded = 0;
@@ -60,6 +66,7 @@ record MemoryNeeds(long decodeBytes, String where, double expansion) {
         for (SourceFile.RowGroup rowGroup : file.rowGroups()) {
           compressed += rowGroup.compressedBytes();
           decoded += rowGroup.decodedBytes();
+          whole = Math.max(whole, (long) (rowGroup.decodingBytes() * WORK_FACTOR));
           if (file.decodesWhole() && rowGroup.decodingBytes() > decode) {
             decode = rowGroup.decodingBytes();
             where = "row group " + rowGroup.ordinal() + " of " + file.location();
@@ -73,7 +80,10 @@ record MemoryNeeds(long decodeBytes, String where, double expansion) {
       }
     }
     return new MemoryNeeds(
-        decode, where, compressed == 0 ? GUESSED_EXPANSION : (double) decoded / compressed);
+        decode,
+        Math.max(decode, whole),
+        where,
+        compressed == 0 ? GUESSED_EXPANSION : (double) decoded / compressed);
   }
 
   /** The bytes of a file's largest row group, as far as its manifest entry tells where they are. */

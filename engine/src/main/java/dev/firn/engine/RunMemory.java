@@ -36,9 +36,6 @@ record RunMemory(
   /** Row groups are not decoded ahead if that were in parts smaller than this. */
   private static final long AHEAD_BYTES_MIN = 48L << 20;
 
-  /** In so much of what they need row groups are decoded whole, whatever their pages are like. */
-  private static final int WHOLE_FACTOR = 2;
-
   /** Less lets sorted runs be so short that merging them takes several rounds. */
   static final long SORT_BYTES_MIN = 4L << 20;
 
@@ -88,15 +85,18 @@ record RunMemory(
                 Math.min(
                     Math.min(settings.concurrentGroupsMax(), groups.size()),
                     Math.min(settings.threads(), fit)));
-    boolean ahead = settings.threads() > 1;
-    long decodedAtOnce = atOnce * needs.decodeBytes() * (ahead ? 2 * WHOLE_FACTOR : 1);
-    MemoryShares shares = MemoryShares.of(total, decodedAtOnce, sorts);
+    MemoryShares shares = MemoryShares.of(total, 2 * atOnce * needs.wholeBytes(), sorts);
+    long partBytes = shares.decodeBytes() / atOnce / 2;
+    boolean ahead =
+        settings.threads() > 1 && partBytes >= Math.min(needs.wholeBytes(), AHEAD_BYTES_MIN);
+    if (!ahead) {
+      shares = MemoryShares.of(total, atOnce * needs.decodeBytes(), sorts);
+    }
     return new RunMemory(
         shares,
         needs,
         atOnce,
-        ahead
-            && shares.decodeBytes() / atOnce >= 2 * Math.min(needs.decodeBytes(), AHEAD_BYTES_MIN),
+        ahead,
         needed,
         what,
         sorts ? scratch(pin, groups, settings.groupBytesMax(), needs, shares, atOnce) : 0);
