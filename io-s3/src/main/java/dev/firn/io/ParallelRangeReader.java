@@ -84,7 +84,7 @@ final class ParallelRangeReader implements RangeReader {
   public byte[] read(String location, long fileLength, long offset, int length) throws IOException {
     Range range = new Range(offset, length, 0);
     byte[] bytes = new byte[length];
-    transfer(
+    read(
         location,
         fileLength,
         List.of(range),
@@ -95,7 +95,7 @@ final class ParallelRangeReader implements RangeReader {
   @Override
   public void read(String location, long fileLength, List<Range> ranges, FileChannel target)
       throws IOException {
-    transfer(
+    read(
         location,
         fileLength,
         ranges,
@@ -106,8 +106,8 @@ final class ParallelRangeReader implements RangeReader {
         });
   }
 
-  private void transfer(
-      String location, long fileLength, List<Range> ranges, Transfer.Target target)
+  @Override
+  public void read(String location, long fileLength, List<Range> ranges, Target target)
       throws IOException {
     if (closed) {
       throw new IllegalStateException("Cannot read " + location + ": the reader is closed");

@@ -1,6 +1,7 @@
 package dev.firn.io;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.List;
 import org.apache.iceberg.io.FileIO;
@@ -88,6 +89,33 @@ public interface RangeReader extends AutoCloseable {
    */
   void read(String location, long fileLength, List<Range> ranges, FileChannel target)
       throws IOException;
+
+  /** Takes bytes that are read. */
+  @FunctionalInterface
+  interface Target {
+    /**
+     * Takes all bytes from the position of {@code part} to its limit. Called by several threads at
+     * once, in any order, for places that do not overlap.
+     *
+     * @param part valid during the call
+     * @param at the place of its first byte, by the target offsets of the ranges
+     */
+    void write(ByteBuffer part, long at) throws IOException;
+  }
+
+  /**
+   * Reads all ranges of a file of {@code fileLength} bytes and hands them over in parts, in any
+   * order and in parallel. On return all parts have been taken, and once it has returned or thrown,
+   * {@code target} is not called any more.
+   *
+   * @param ranges may overlap in the file, not in the target
+   * @throws java.io.FileNotFoundException if there is no such file
+   * @throws ShortFileException if the file ends before the range does
+   * @throws java.io.InterruptedIOException if the calling thread is interrupted, which it still is
+   *     then
+   * @throws IOException if a range cannot be read whole; the message names file and range
+   */
+  void read(String location, long fileLength, List<Range> ranges, Target target) throws IOException;
 
   /** Bytes taken from files so far, those of gaps and repeated reads included; for the report. */
   long bytesRead();

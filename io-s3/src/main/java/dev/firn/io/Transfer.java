@@ -18,16 +18,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Transfer {
 
-  /** Where the bytes go. */
-  interface Target {
-    void write(ByteBuffer bytes, long offset) throws IOException;
-  }
-
   /** How long a caller whose read failed waits for lanes to close their streams. */
   private static final long LANES_END_MILLIS_MAX = 1_000;
 
   private final String location;
-  private final Target target;
+  private final RangeReader.Target target;
 
   // All guarded by this.
   private final Queue<RangeRequest> waiting;
@@ -38,7 +33,7 @@ final class Transfer {
   private @Nullable Throwable failure;
   private @Nullable String entityTag;
 
-  Transfer(String location, List<RangeRequest> requests, int lanes, Target target) {
+  Transfer(String location, List<RangeRequest> requests, int lanes, RangeReader.Target target) {
     this.location = location;
     this.target = target;
     this.waiting = new ArrayDeque<>(requests);
