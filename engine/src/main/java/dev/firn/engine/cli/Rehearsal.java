@@ -3,6 +3,7 @@ package dev.firn.engine.cli;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.Writer;
+import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,7 +53,7 @@ final class Rehearsal {
     Path directory = Files.createTempDirectory("firn-rehearsal");
     int code;
     try {
-      code = rehearse(directory, new PrintWriter(System.err, true));
+      code = rehearse(directory, new PrintWriter(System.err, true, Charset.defaultCharset()));
     } finally {
       delete(directory);
     }
