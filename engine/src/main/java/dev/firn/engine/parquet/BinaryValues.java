@@ -24,6 +24,7 @@ final class BinaryValues extends DictionaryValues {
   private final @Nullable BloomFilter bloomFilter; // null where there is none
   private @Nullable BytesDictionary dictionary; // null when it is given up
   private int dictionarySize;
+  private final int[] number = new int[1];
   private byte[] dictionaryPlain = new byte[0]; // of a dictionary that is given up
   private int dictionaryPlainBytes;
   private long unencodedBytes;
@@ -38,29 +39,23 @@ final class BinaryValues extends DictionaryValues {
     this.width = width;
     this.signBit = isSigned ? Long.MIN_VALUE : 0;
     this.bloomFilter = bloomFilter;
-    this.dictionary = encodings.hasDictionary() ? new BytesDictionary(width > 0) : null;
+    this.dictionary =
+        encodings.hasDictionary() || encodings.keepsDictionary()
+            ? new BytesDictionary(width > 0)
+            : null;
   }
 
   @Override
-  void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch) {
+  void add(ColumnRows rows, int from, int to, Statistics<?> statistics, Scratch scratch) {
     int count = to - from;
-    long valueBytes;
-    if (width > 0) {
-      scratch.fixed(leaf.values().getDataBuffer(), width, leaf.slots(), from, to);
-      valueBytes = (long) count * width;
-    } else {
-      valueBytes = scratch.binaries(leaf.values(), leaf.slots(), from, to);
+    long valueBytes = rows.byteStrings(width, from, to, scratch);
+    if (width == 0) {
       unencodedBytes += valueBytes;
     }
     byte[] bytes = scratch.bytes();
     int[] starts = scratch.starts();
     int[] ends = scratch.ends();
     observe(bytes, starts, ends, count, statistics);
-    if (bloomFilter != null) {
-      for (int i = 0; i < count; i++) {
-        bloomFilter.insertHash(bloomFilter.hash(binary(bytes, starts[i], ends[i])));
-      }
-    }
     rawBytesAdded(valueBytes + (long) count * Integer.BYTES);
     int added = 0;
     BytesDictionary known = dictionary;
@@ -79,47 +74,62 @@ final class BinaryValues extends DictionaryValues {
     return Binary.fromReusedByteArray(bytes, start, end - start);
   }
 
-  /* Most values are told apart by their first eight bytes. Numbers with a sign are of one width, so
-  that behind the first byte they are ordered as if they had none. */
+  /* Most values are told apart by their first eight bytes, most others by the next eight. Numbers
+  with a sign are of one width, so that behind the first byte they are ordered as if they had none. */
   private void observe(
       byte[] bytes, int[] starts, int[] ends, int count, Statistics<?> statistics) {
     int least = 0;
     int greatest = 0;
-    long leastPrefix = prefix(bytes, starts[0], ends[0]);
+    long leastPrefix = prefix(bytes, starts[0], ends[0]) ^ ~signBit & Long.MIN_VALUE;
     long greatestPrefix = leastPrefix;
     for (int i = 1; i < count; i++) {
-      long prefix = prefix(bytes, starts[i], ends[i]);
+      long prefix = prefix(bytes, starts[i], ends[i]) ^ ~signBit & Long.MIN_VALUE;
       if (prefix <= leastPrefix
-          && (prefix < leastPrefix || compare(bytes, starts, ends, i, least) < 0)) {
+          && (prefix < leastPrefix || compareRest(bytes, starts, ends, i, least) < 0)) {
         least = i;
         leastPrefix = prefix;
       } else if (prefix >= greatestPrefix
-          && (prefix > greatestPrefix || compare(bytes, starts, ends, i, greatest) > 0)) {
+          && (prefix > greatestPrefix || compareRest(bytes, starts, ends, i, greatest) > 0)) {
         greatest = i;
         greatestPrefix = prefix;
       }
     }
     statistics.updateStats(binary(bytes, starts[least], ends[least]));
     statistics.updateStats(binary(bytes, starts[greatest], ends[greatest]));
+    if (bloomFilter != null) {
+      for (int i = 0; i < count; i++) {
+        bloomFilter.insertHash(bloomFilter.hash(binary(bytes, starts[i], ends[i])));
+      }
+    }
   }
 
-  /* The first eight bytes, zeros where there are less, such that numbers compare as bytes do. */
-  private long prefix(byte[] bytes, int start, int end) {
+  /* Eight bytes, zeros where there are less. */
+  private static long prefix(byte[] bytes, int start, int end) {
     long prefix = (long) BIG_ENDIAN_LONG.get(bytes, start);
     int length = end - start;
     if (length < Long.BYTES) {
       int spare = (Long.BYTES - length) << 3;
-      prefix = length == 0 ? 0 : prefix >>> spare << spare;
+      prefix = length <= 0 ? 0 : prefix >>> spare << spare;
     }
-    return prefix ^ ~signBit & Long.MIN_VALUE;
+    return prefix;
   }
 
-  private static int compare(byte[] bytes, int[] starts, int[] ends, int one, int other) {
+  /* Of values whose first eight bytes, filled up with zeros, are the same. */
+  private static int compareRest(byte[] bytes, int[] starts, int[] ends, int one, int other) {
+    if (ends[one] - starts[one] > Long.BYTES && ends[other] - starts[other] > Long.BYTES) {
+      int rest =
+          Long.compareUnsigned(
+              prefix(bytes, starts[one] + Long.BYTES, ends[one]),
+              prefix(bytes, starts[other] + Long.BYTES, ends[other]));
+      if (rest != 0) {
+        return rest;
+      }
+    }
     return Arrays.compareUnsigned(bytes, starts[one], ends[one], bytes, starts[other], ends[other]);
   }
 
   private void write(byte[] bytes, int[] starts, int[] ends, int from, int to) {
-    ValuesWriter writer = delta;
+    ValuesWriter writer = writer();
     if (writer != null) {
       for (int i = from; i < to; i++) {
         writer.writeBytes(binary(bytes, starts[i], ends[i]));
@@ -179,6 +189,86 @@ final class BinaryValues extends DictionaryValues {
   }
 
   @Override
+  boolean canGrow() {
+    return dictionary != null;
+  }
+
+  @Override
+  long entryBytes(SourceDictionary source, int id) {
+    return source.ends()[id] - source.starts()[id] + (width > 0 ? 0 : Integer.BYTES);
+  }
+
+  @Override
+  int number(SourceDictionary source, int id) {
+    BytesDictionary known = dictionary;
+    if (known == null) {
+      throw new IllegalStateException("The dictionary is given up");
+    }
+    known.lookUp(
+        source.bytes(), source.starts(), source.ends(), id, id + 1, number, 0, Integer.MAX_VALUE);
+    dictionarySize = known.size();
+    return number[0];
+  }
+
+  @Override
+  boolean beginsWith(SourceDictionary source) {
+    BytesDictionary known = dictionary;
+    if (known == null || known.size() < source.size()) {
+      return false;
+    }
+    int lengthBytes = width > 0 ? 0 : Integer.BYTES;
+    for (int id = 0; id < source.size(); id++) {
+      if (!Arrays.equals(
+          known.plain(),
+          known.start(id) + lengthBytes,
+          known.start(id + 1),
+          source.bytes(),
+          source.starts()[id],
+          source.ends()[id])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  void observe(
+      SourceDictionary source,
+      int[] distinct,
+      int count,
+      int[] ids,
+      int from,
+      int to,
+      Statistics<?> statistics,
+      Scratch scratch) {
+    int[] starts = scratch.starts(count);
+    int[] ends = scratch.ends(count);
+    for (int i = 0; i < count; i++) {
+      starts[i] = source.starts()[distinct[i]];
+      ends[i] = source.ends()[distinct[i]];
+    }
+    observe(source.bytes(), starts, ends, count, statistics);
+  }
+
+  @Override
+  void countUnencoded(SourceDictionary source, int[] ids, int from, int to) {
+    if (width == 0) {
+      int[] starts = source.starts();
+      int[] ends = source.ends();
+      for (int i = from; i < to; i++) {
+        unencodedBytes += ends[ids[i]] - starts[ids[i]];
+      }
+    }
+  }
+
+  @Override
+  void observeValues(PageRows rows, Statistics<?> statistics, Scratch scratch) {
+    int count = rows.valueCount();
+    rows.byteStrings(width, 0, count, scratch);
+    observe(scratch.bytes(), scratch.starts(), scratch.ends(), count, statistics);
+  }
+
+  @Override
   void addById(int[] ids, int count) {
     BytesDictionary known = dictionary;
     if (known == null) {
@@ -186,7 +276,7 @@ final class BinaryValues extends DictionaryValues {
     }
     byte[] plain = known.plain();
     int lengthBytes = width > 0 ? 0 : Integer.BYTES;
-    ValuesWriter writer = delta;
+    ValuesWriter writer = writer();
     if (writer != null) {
       for (int i = 0; i < count; i++) {
         int start = known.start(ids[i]) + lengthBytes;

@@ -8,13 +8,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Booleans: single bits, or runs of them where the page version is 2. */
 final class BooleanValues extends ColumnValues {
-  private final boolean isRunLength;
+  private final boolean isRunLengthPreset;
+  private boolean isRunLength;
   private final PageBuffer page = new PageBuffer();
   private final RunLengthEncoder runs = new RunLengthEncoder(page);
   private final int keepBytesMax;
   private int bitsInLastByte; // of a page of single bits; 0 when the last byte is full
 
   BooleanValues(boolean isRunLength, int keepBytesMax) {
+    this.isRunLengthPreset = isRunLength;
     this.isRunLength = isRunLength;
     this.keepBytesMax = keepBytesMax;
     begin();
@@ -30,9 +32,24 @@ final class BooleanValues extends ColumnValues {
   }
 
   @Override
-  void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch) {
+  void add(ColumnRows rows, int from, int to, Statistics<?> statistics, Scratch scratch) {
     int count = to - from;
-    byte[] values = scratch.bits(leaf.values().getDataBuffer(), leaf.slots(), from, to);
+    byte[] values = rows.booleans(from, to, scratch);
+    observe(values, count, statistics);
+    if (isRunLength) {
+      runs.add(values, 0, count);
+    } else {
+      addBits(values, count);
+    }
+  }
+
+  @Override
+  void observe(PageRows rows, Statistics<?> statistics, Scratch scratch) {
+    int count = rows.valueCount();
+    observe(rows.booleans(0, count, scratch), count, statistics);
+  }
+
+  private static void observe(byte[] values, int count, Statistics<?> statistics) {
     int trues = 0;
     for (int i = 0; i < count; i++) {
       trues += values[i];
@@ -43,11 +60,17 @@ final class BooleanValues extends ColumnValues {
     if (trues > 0) {
       statistics.updateStats(true);
     }
-    if (isRunLength) {
-      runs.add(values, 0, count);
-    } else {
-      addBits(values, count);
+  }
+
+  @Override
+  boolean beginPage(Encoding encoding) {
+    if (encoding != Encoding.PLAIN && encoding != Encoding.RLE) {
+      return false;
     }
+    isRunLength = encoding == Encoding.RLE;
+    page.reset(keepBytesMax);
+    begin();
+    return true;
   }
 
   private void addBits(byte[] values, int count) {
@@ -97,6 +120,7 @@ final class BooleanValues extends ColumnValues {
 
   @Override
   void reset() {
+    isRunLength = isRunLengthPreset;
     page.reset(keepBytesMax);
     begin();
   }

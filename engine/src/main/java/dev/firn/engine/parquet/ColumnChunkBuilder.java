@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.bytes.BytesUtils;
 import org.apache.parquet.column.ColumnDescriptor;
@@ -12,21 +11,13 @@ import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.ParquetProperties;
 import org.apache.parquet.column.ParquetProperties.WriterVersion;
 import org.apache.parquet.column.page.DictionaryPage;
-import org.apache.parquet.column.page.PageWriter;
 import org.apache.parquet.column.statistics.SizeStatistics;
 import org.apache.parquet.column.statistics.Statistics;
-import org.apache.parquet.column.statistics.geospatial.GeospatialStatistics;
-import org.apache.parquet.column.values.ValuesWriter;
 import org.apache.parquet.column.values.bloomfilter.AdaptiveBlockSplitBloomFilter;
 import org.apache.parquet.column.values.bloomfilter.BlockSplitBloomFilter;
 import org.apache.parquet.column.values.bloomfilter.BloomFilter;
-import org.apache.parquet.column.values.delta.DeltaBinaryPackingValuesWriterForInteger;
-import org.apache.parquet.column.values.delta.DeltaBinaryPackingValuesWriterForLong;
-import org.apache.parquet.column.values.deltastrings.DeltaByteArrayWriter;
-import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
 import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
-import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.jspecify.annotations.Nullable;
 
@@ -44,8 +35,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
   private final ColumnDescriptor column;
   private final ParquetProperties properties;
   private final Compressors.Lent compressor;
-  private final ColumnChunkPageWriteStore pages;
-  private final PageWriter pageWriter;
+  private final ChunkPages pages;
   private final CompressionRatio ratio;
   private final @Nullable FieldBounds bounds; // null where the footer says it all
   private final @Nullable BloomFilter bloomFilter; // null where there is none
@@ -60,7 +50,11 @@ final class ColumnChunkBuilder implements AutoCloseable {
   private final RunLengthEncoder repetitionEncoder = new RunLengthEncoder(repetitionLevels);
   private final ColumnValues values;
 
+  private final Encoding ofOthers; // of values without a dictionary
+
   // The page.
+  private boolean isGiven; // whether its encoding is that of pages of another file
+  private Encoding given = Encoding.PLAIN;
   private int pageRows;
   private int pageEntries;
   private int pageValues;
@@ -74,7 +68,6 @@ final class ColumnChunkBuilder implements AutoCloseable {
 
   /**
    * @param column the leaf column
-   * @param schema the same as a message of that column alone
    * @param settings the table's
    * @param compressor what the column's pages are compressed with
    * @param ratio what is known of how the column compresses; updated
@@ -82,7 +75,6 @@ final class ColumnChunkBuilder implements AutoCloseable {
    */
   ColumnChunkBuilder(
       ColumnDescriptor column,
-      MessageType schema,
       ParquetProperties settings,
       Compressors.Lent compressor,
       CompressionRatio ratio,
@@ -92,14 +84,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     this.compressor = compressor;
     this.ratio = ratio;
     this.bounds = bounds;
-    this.pages =
-        new ColumnChunkPageWriteStore(
-            compressor,
-            schema,
-            settings.getAllocator(),
-            settings.getColumnIndexTruncateLength(),
-            settings.getPageWriteChecksumEnabled());
-    this.pageWriter = pages.getPageWriter(column);
+    this.pages = new ChunkPages(column, compressor.getCodecName());
     this.hasStatistics = settings.getStatisticsEnabled(column);
     this.hasSizeStatistics = settings.getSizeStatisticsEnabled(column);
     this.definitionMax = column.getMaxDefinitionLevel();
@@ -107,6 +92,10 @@ final class ColumnChunkBuilder implements AutoCloseable {
     this.width = fixedWidth(column);
     this.bloomFilter = bloomFilter(column, settings);
     this.values = values(column, settings, bloomFilter, bounds);
+    this.ofOthers =
+        settings.getWriterVersion() == WriterVersion.PARQUET_1_0
+            ? Encoding.PLAIN
+            : deltaEncoding(column);
     beginLevels();
     this.definitionCounts = new long[definitionMax + 1];
     this.repetitionCounts = new long[repetitionMax + 1];
@@ -124,13 +113,16 @@ final class ColumnChunkBuilder implements AutoCloseable {
       return new BooleanValues(!isV1, keepBytesMax);
     }
     boolean isFixed = column.getType() == PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY;
+    boolean keepsDictionary = settings.isDictionaryEnabled(column);
     DictionaryValues.Encodings encodings =
         new DictionaryValues.Encodings(
-            settings.isDictionaryEnabled(column) && !(isV1 && isFixed), // as parquet-java has it
+            keepsDictionary && !(isV1 && isFixed), // as parquet-java has it
+            keepsDictionary,
             settings.getDictionaryPageSizeThreshold(),
             isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.RLE_DICTIONARY,
             isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.PLAIN,
-            isV1 ? null : deltaWriter(column, settings),
+            isV1 ? Encoding.PLAIN : deltaEncoding(column),
+            encoding -> ValuesWriters.of(encoding, column, settings),
             keepBytesMax);
     return switch (column.getType()) {
       case INT32, INT64, FLOAT, DOUBLE ->
@@ -146,22 +138,12 @@ final class ColumnChunkBuilder implements AutoCloseable {
     };
   }
 
-  /**
-   * Parquet's writer of what version 2 has in place of plain values; null where it has them too.
-   */
-  private static @Nullable ValuesWriter deltaWriter(
-      ColumnDescriptor column, ParquetProperties settings) {
-    int slabBytes = settings.getInitialSlabSize();
-    int pageBytes = settings.getPageSizeThreshold();
+  /** What version 2 has in place of plain values. */
+  private static Encoding deltaEncoding(ColumnDescriptor column) {
     return switch (column.getType()) {
-      case INT32 ->
-          new DeltaBinaryPackingValuesWriterForInteger(
-              slabBytes, pageBytes, settings.getAllocator());
-      case INT64 ->
-          new DeltaBinaryPackingValuesWriterForLong(slabBytes, pageBytes, settings.getAllocator());
-      case BINARY, FIXED_LEN_BYTE_ARRAY ->
-          new DeltaByteArrayWriter(slabBytes, pageBytes, settings.getAllocator());
-      default -> null;
+      case INT32, INT64 -> Encoding.DELTA_BINARY_PACKED;
+      case BINARY, FIXED_LEN_BYTE_ARRAY -> Encoding.DELTA_BYTE_ARRAY;
+      default -> Encoding.PLAIN;
     };
   }
 
@@ -196,34 +178,213 @@ final class ColumnChunkBuilder implements AutoCloseable {
         : Statistics.noopStats(column.getPrimitiveType());
   }
 
-  /** Adds the rows that {@code leaf} has shredded last. */
-  void append(LeafColumn leaf) throws IOException {
+  /** Adds rows, encoded as suits them. */
+  void append(ColumnRows rows) throws IOException {
     compressor.take();
     try {
-      int entry = 0;
-      int value = 0;
-      int entries = leaf.entries();
-      while (entry < entries) {
-        Run run = nextRun(leaf, entry, value);
-        addLevels(leaf, entry, run.entryEnd());
-        if (run.valueEnd() > value) {
-          values.add(leaf, value, run.valueEnd(), statistics, compressor.scratch());
-        }
-        int count = run.entryEnd() - entry;
-        pageEntries += count;
-        pageValues += run.valueEnd() - value;
-        pageRows += run.rows();
-        entry = run.entryEnd();
-        value = run.valueEnd();
-        if (pageRows >= properties.getPageRowCountLimit()
-            || pageEntries >= properties.getPageValueCountThreshold()
-            || pageBytesLeft() <= properties.getPageSizeThreshold() / PAGE_SLACK_DIVISOR) {
-          writePage();
-        }
+      if (isGiven) {
+        endPage();
       }
+      add(rows);
     } finally {
       compressor.giveBack();
     }
+  }
+
+  private void add(ColumnRows rows) throws IOException {
+    int entry = 0;
+    int value = 0;
+    int entries = rows.entries();
+    while (entry < entries) {
+      Run run = nextRun(rows, entry, value);
+      if (run.valueEnd() > value) {
+        values.add(rows, value, run.valueEnd(), statistics, compressor.scratch());
+      }
+      add(rows, entry, value, run);
+      entry = run.entryEnd();
+      value = run.valueEnd();
+    }
+  }
+
+  /* Adds what a run has beside its values, and ends the page if it is full. */
+  private void add(ColumnRows rows, int entry, int value, Run run) throws IOException {
+    addLevels(rows, entry, run.entryEnd());
+    pageEntries += run.entryEnd() - entry;
+    pageValues += run.valueEnd() - value;
+    pageRows += run.rows();
+    if (pageRows >= properties.getPageRowCountLimit()
+        || pageEntries >= properties.getPageValueCountThreshold()
+        || pageBytesLeft() <= properties.getPageSizeThreshold() / PAGE_SLACK_DIVISOR) {
+      writePage();
+    }
+  }
+
+  /**
+   * Adds rows of a page of another file in the encoding that they have there, as far as the column
+   * may have it here.
+   *
+   * @param encoding of the other page
+   */
+  void append(PageRows rows, Encoding encoding) throws IOException {
+    int entry = 0;
+    int value = 0;
+    int entries = rows.entries();
+    Encoding given = encoding;
+    if (rows.isOfIds() && rows.valueCount() == 0) {
+      rows.lookUp(); // there need not be a dictionary
+    }
+    while (entry < entries) {
+      if (rows.isOfIds() && !begin(Encoding.RLE_DICTIONARY)) {
+        rows.lookUp();
+      }
+      if (!rows.isOfIds() && (given.usesDictionary() || !begin(given))) {
+        given = ofOthers;
+        begin(given);
+      }
+      Run run = nextRun(rows, entry, value);
+      if (rows.isOfIds()) {
+        if (!addIds(rows, value, run.valueEnd())) {
+          endPage();
+          rows.lookUp();
+          continue;
+        }
+      } else if (run.valueEnd() > value) {
+        values.add(rows, value, run.valueEnd(), statistics, compressor.scratch());
+      }
+      add(rows, entry, value, run);
+      entry = run.entryEnd();
+      value = run.valueEnd();
+    }
+  }
+
+  private boolean addIds(PageRows rows, int from, int to) {
+    return from == to
+        || ((DictionaryValues) values)
+            .addIds(rows.dictionary(), rows.ids(), from, to, statistics, compressor.scratch());
+  }
+
+  /* Goes on with the page in hand if it is of that encoding, else begins one. */
+  private boolean begin(Encoding encoding) throws IOException {
+    if (isGiven && given == encoding) {
+      return true;
+    }
+    endPage();
+    isGiven = values.beginPage(encoding);
+    given = encoding;
+    return isGiven;
+  }
+
+  /**
+   * Whether pages with numbers of another chunk's dictionary can be copied, for which the
+   * dictionary becomes the beginning of this chunk's if this has none yet.
+   */
+  boolean adopt(SourceDictionary dictionary) {
+    return ((DictionaryValues) values).adopt(dictionary);
+  }
+
+  /** Whether a page must be looked into though it is copied: its values go into a bloom filter. */
+  boolean hasBloomFilter() {
+    return bloomFilter != null;
+  }
+
+  /** The definition level of entries that have a value. */
+  int definitionMax() {
+    return definitionMax;
+  }
+
+  /** Whether NaNs are counted. */
+  boolean countsNans() {
+    return bounds != null;
+  }
+
+  boolean hasStatistics() {
+    return hasStatistics;
+  }
+
+  /**
+   * Takes note of all values of a page that is copied, and gives the page's statistics without the
+   * number of nulls.
+   */
+  Statistics<?> observe(PageRows rows) {
+    Statistics<?> found = newStatistics();
+    if (rows.valueCount() > 0) {
+      values.observe(rows, found, compressor.scratch());
+    }
+    return found;
+  }
+
+  /**
+   * Adds a page as it is in another file.
+   *
+   * @param page its statistics count the nulls
+   * @param source has its bytes
+   * @param observed whether {@link #observe} has seen the values; else they are not NaN
+   */
+  void copy(ChunkPages.DataPage page, RawChunk source, boolean observed) throws IOException {
+    endPage();
+    pages.addCopied(page, source);
+    bloomFilterKept |= bloomFilter != null && !page.encoding().usesDictionary();
+    uncompressedBytes += page.repetitions().size() + page.definitions().size() + page.dataBytes();
+    if (page.encoding().usesDictionary()) {
+      ((DictionaryValues) values).pageCopied();
+    }
+    if (bounds != null) {
+      bounds.count(page.entries(), page.nulls());
+      if (!observed && page.statistics().hasNonNullValue()) {
+        bounds.merge(
+            0,
+            ((Number) page.statistics().genericGetMin()).doubleValue(),
+            ((Number) page.statistics().genericGetMax()).doubleValue());
+      }
+    }
+  }
+
+  /** Statistics of values that have been counted already, without the number of nulls. */
+  Statistics<?> boundsOf(PageRows rows) {
+    Statistics<?> found = newStatistics();
+    if (rows.valueCount() > 0) {
+      ColumnValues once = values(column, properties, null, null);
+      once.observe(rows, found, compressor.scratch());
+      once.close();
+    }
+    return found;
+  }
+
+  /** What stands for statistics where the table wants none. */
+  Statistics<?> noStatistics() {
+    return Statistics.noopStats(column.getPrimitiveType());
+  }
+
+  /** Whether there are rows that are not in a page yet. */
+  boolean hasOpenPage() {
+    return pageEntries > 0;
+  }
+
+  /** Tells of pages by their rows and bytes. */
+  @FunctionalInterface
+  interface PageTest {
+    boolean test(int rows, long bytes);
+  }
+
+  /** Whether there is a last page, and {@code isSmall} is true of it. */
+  boolean endsWithSmallPage(PageTest isSmall) {
+    List<ChunkPages.DataPage> all = pages.pages();
+    if (all.isEmpty()) {
+      return false;
+    }
+    ChunkPages.DataPage last = all.get(all.size() - 1);
+    return isSmall.test(last.rows(), last.dataBytes());
+  }
+
+  /** What the column's pages are compressed with, and more. */
+  Compressors.Lent compressor() {
+    return compressor;
+  }
+
+  Encoding ofIds() {
+    return properties.getWriterVersion() == WriterVersion.PARQUET_1_0
+        ? Encoding.PLAIN_DICTIONARY
+        : Encoding.RLE_DICTIONARY;
   }
 
   private record Run(int entryEnd, int valueEnd, int rows) {}
@@ -231,7 +392,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
   /* The next rows that fill the page and no more: whole rows, and their plain bytes reach what is
   left of it with the last of them only. Exact sizes, not samples, so that a few huge values
   cannot make a huge page (M18). */
-  private Run nextRun(LeafColumn leaf, int entry, int value) {
+  private Run nextRun(ColumnRows leaf, int entry, int value) {
     long bytesLeft = Math.max(1, pageBytesLeft());
     int rowsLeft = properties.getPageRowCountLimit() - pageRows;
     if (repetitionMax > 0) {
@@ -245,7 +406,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     // Half as many rows until they fit; few rows are counted one by one. Later runs add the rest.
     while (rows > RUN_ROWS_COUNTED_MAX) {
       int valueEnd = valueEnd(leaf, entry, entry + rows, value);
-      if (rows + binaryBytesMax(leaf, value, valueEnd) < bytesLeft) {
+      if (rows + leaf.plainBytesMax(value, valueEnd) < bytesLeft) {
         return new Run(entry + rows, valueEnd, rows);
       }
       rows /= 2;
@@ -253,23 +414,12 @@ final class ColumnChunkBuilder implements AutoCloseable {
     return nextCounted(leaf, entry, value, Math.min(rowsLeft, rows), bytesLeft);
   }
 
-  /* At least what the values take as PLAIN: what lies between them in the vector counts too. */
-  private static long binaryBytesMax(LeafColumn leaf, int value, int valueEnd) {
-    if (value == valueEnd) {
-      return 0;
-    }
-    ArrowBuf offsets = leaf.values().getOffsetBuffer();
-    long start = offsets.getInt((long) leaf.slots()[value] << 2);
-    long end = offsets.getInt((leaf.slots()[valueEnd - 1] + 1L) << 2);
-    return end - start + (long) Integer.BYTES * (valueEnd - value);
-  }
-
-  private Run nextRepeated(LeafColumn leaf, int entry, int value, int rowsLeft, long bytesLeft) {
+  private Run nextRepeated(ColumnRows leaf, int entry, int value, int rowsLeft, long bytesLeft) {
     int entries = leaf.entries();
     long valueBytes =
         width > 0
             ? (long) width * (leaf.valueCount() - value)
-            : binaryBytesMax(leaf, value, leaf.valueCount());
+            : leaf.plainBytesMax(value, leaf.valueCount());
     if (entries - entry + valueBytes < bytesLeft) {
       byte[] repetitions = leaf.repetitions();
       int rows = 0;
@@ -283,10 +433,8 @@ final class ColumnChunkBuilder implements AutoCloseable {
     return nextCounted(leaf, entry, value, rowsLeft, bytesLeft);
   }
 
-  private Run nextCounted(LeafColumn leaf, int entry, int value, int rowsMax, long bytesMax) {
+  private Run nextCounted(ColumnRows leaf, int entry, int value, int rowsMax, long bytesMax) {
     int entries = leaf.entries();
-    ArrowBuf offsets = width > 0 ? null : leaf.values().getOffsetBuffer();
-    int[] slots = leaf.slots();
     byte[] definitions = leaf.definitions();
     byte[] repetitions = leaf.repetitions();
     boolean allDefined = leaf.isAllDefined();
@@ -297,7 +445,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     while (entryEnd < entries && rows < rowsMax && bytesLeft > 0) {
       do {
         if (allDefined || definitions[entryEnd] == definitionMax) {
-          bytesLeft -= offsets == null ? width : plainBytes(offsets, slots[valueEnd]);
+          bytesLeft -= width > 0 ? width : leaf.plainBytes(valueEnd);
           valueEnd++;
         } else {
           bytesLeft--;
@@ -307,10 +455,6 @@ final class ColumnChunkBuilder implements AutoCloseable {
       rows++;
     }
     return new Run(entryEnd, valueEnd, rows);
-  }
-
-  private static int plainBytes(ArrowBuf offsets, int slot) {
-    return 4 + offsets.getInt((slot + 1L) << 2) - offsets.getInt((long) slot << 2);
   }
 
   private static int fixedWidth(ColumnDescriptor column) {
@@ -323,7 +467,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     };
   }
 
-  private int valueEnd(LeafColumn leaf, int entry, int entryEnd, int value) {
+  private int valueEnd(ColumnRows leaf, int entry, int entryEnd, int value) {
     if (leaf.isAllDefined()) {
       return value + entryEnd - entry;
     }
@@ -335,7 +479,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     return end;
   }
 
-  private void addLevels(LeafColumn leaf, int from, int to) {
+  private void addLevels(ColumnRows leaf, int from, int to) {
     if (definitionMax > 0) {
       if (leaf.isAllDefined()) {
         definitionEncoder.add(definitionMax, to - from);
@@ -368,9 +512,16 @@ final class ColumnChunkBuilder implements AutoCloseable {
     return values.bufferedBytes() + definitionLevels.size() + repetitionLevels.size();
   }
 
+  /* Ends the page in hand if it has rows. */
+  private void endPage() throws IOException {
+    if (pageEntries > 0) {
+      writePage();
+    }
+  }
+
   private void writePage() throws IOException {
     int nulls = pageEntries - pageValues;
-    long before = pageWriter.getMemSize();
+    long before = pages.bytes();
     long raw = pageBytes();
     statistics.incrementNumNulls(nulls);
     if (bounds != null) {
@@ -382,36 +533,42 @@ final class ColumnChunkBuilder implements AutoCloseable {
     bloomFilterKept |= bloomFilter != null && !encoding.usesDictionary();
     BytesInput repetitions = levels(repetitionEncoder, repetitionLevels, repetitionMax);
     BytesInput definitions = levels(definitionEncoder, definitionLevels, definitionMax);
-    GeospatialStatistics geospatial =
-        GeospatialStatistics.newBuilder(column.getPrimitiveType()).build();
-    if (properties.getWriterVersion() == WriterVersion.PARQUET_1_0) {
-      pageWriter.writePage(
-          BytesInput.concat(
-              withLength(repetitions, repetitionMax), withLength(definitions, definitionMax), data),
-          pageEntries,
-          pageRows,
-          statistics,
-          sizeStatistics(),
-          geospatial,
-          repetitionMax == 0 ? Encoding.BIT_PACKED : Encoding.RLE,
-          definitionMax == 0 ? Encoding.BIT_PACKED : Encoding.RLE,
-          encoding);
-    } else {
-      pageWriter.writePageV2(
-          pageRows,
-          nulls,
-          pageEntries,
-          repetitions,
-          definitions,
-          encoding,
-          data,
-          statistics,
-          sizeStatistics(),
-          geospatial);
+    boolean isV2 = properties.getWriterVersion() != WriterVersion.PARQUET_1_0;
+    BytesInput body =
+        isV2
+            ? data
+            : BytesInput.concat(
+                withLength(repetitions, repetitionMax),
+                withLength(definitions, definitionMax),
+                data);
+    long bodyBytes = body.size();
+    if (bodyBytes > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          "Cannot write a page of " + bodyBytes + " bytes: 2 GiB are the most");
     }
-    ratio.add(raw, pageWriter.getMemSize() - before);
+    // Of the second version, what is empty is not compressed.
+    boolean isCompressed = !isV2 || bodyBytes > 0;
+    pages.add(
+        new ChunkPages.DataPage(
+            isV2,
+            isV2 ? own(repetitions) : BytesInput.empty(),
+            isV2 ? own(definitions) : BytesInput.empty(),
+            isCompressed ? own(compressor.compress(body)) : BytesInput.empty(),
+            isCompressed,
+            (int) bodyBytes,
+            pageEntries,
+            nulls,
+            pageRows,
+            repetitionMax == 0 ? Encoding.BIT_PACKED : Encoding.RLE,
+            definitionMax == 0 ? Encoding.BIT_PACKED : Encoding.RLE,
+            encoding,
+            statistics,
+            sizeStatistics(),
+            null));
+    ratio.add(raw, pages.bytes() - before);
     uncompressedBytes += raw;
     values.reset();
+    isGiven = false;
     definitionLevels.reset(properties.getPageSizeThreshold());
     repetitionLevels.reset(properties.getPageSizeThreshold());
     beginLevels();
@@ -421,6 +578,11 @@ final class ColumnChunkBuilder implements AutoCloseable {
     pageRows = 0;
     pageEntries = 0;
     pageValues = 0;
+  }
+
+  /* Out of buffers that are used again. */
+  private static BytesInput own(BytesInput bytes) throws IOException {
+    return BytesInput.from(bytes.toByteArray());
   }
 
   private static BytesInput levels(RunLengthEncoder encoder, PageBuffer levels, int levelMax) {
@@ -437,16 +599,14 @@ final class ColumnChunkBuilder implements AutoCloseable {
         : BytesInput.concat(BytesInput.fromInt(Math.toIntExact(levels.size())), levels);
   }
 
-  private SizeStatistics sizeStatistics() {
-    if (!hasSizeStatistics) {
-      return SizeStatistics.noopBuilder(column.getPrimitiveType(), repetitionMax, definitionMax)
-          .build();
-    }
-    return new SizeStatistics(
-        column.getPrimitiveType(),
-        values.unencodedBytes(),
-        repetitionMax > 0 ? boxed(repetitionCounts) : List.of(),
-        definitionMax > 1 ? boxed(definitionCounts) : List.of());
+  private @Nullable SizeStatistics sizeStatistics() {
+    return hasSizeStatistics
+        ? new SizeStatistics(
+            column.getPrimitiveType(),
+            values.unencodedBytes(),
+            repetitionMax > 0 ? boxed(repetitionCounts) : List.of(),
+            definitionMax > 1 ? boxed(definitionCounts) : List.of())
+        : null;
   }
 
   private static List<Long> boxed(long[] counts) {
@@ -461,15 +621,23 @@ final class ColumnChunkBuilder implements AutoCloseable {
   void finish() throws IOException {
     compressor.take();
     try {
-      if (pageEntries > 0) {
-        writePage();
+      endPage();
+      if (hasStatistics) {
+        CopiedBounds.settle(pages, column, compressor.pageTools());
       }
       DictionaryPage dictionary = values.dictionaryPage();
       if (dictionary != null) {
-        pageWriter.writeDictionaryPage(dictionary);
+        int size = Math.toIntExact(dictionary.getBytes().size());
+        compressor.effort(ratio.effort(false));
+        pages.dictionary(
+            new DictionaryPage(
+                own(compressor.compress(dictionary.getBytes())),
+                size,
+                dictionary.getDictionarySize(),
+                dictionary.getEncoding()));
       }
       if (bloomFilter != null) {
-        pages.getBloomFilterWriter(column).writeBloomFilter(bloomFilter);
+        pages.bloomFilter(bloomFilter);
       }
     } finally {
       compressor.giveBack();
@@ -478,12 +646,12 @@ final class ColumnChunkBuilder implements AutoCloseable {
 
   /** Writes the finished chunk into the row group that {@code file} has begun. */
   void writeTo(ParquetFileWriter file) throws IOException {
-    pages.flushToFileWriter(file);
+    pages.writeTo(file);
   }
 
   /** Bytes kept: compressed pages and the page that is not full, as Parquet counts them. */
   long bufferedBytes() {
-    return pageWriter.getMemSize() + pageBytes();
+    return pages.bytes() + pageBytes();
   }
 
   /** All bytes so far, before compression. */
@@ -493,7 +661,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
 
   /** What the chunk would have if it ended now, and how much of that is not compressed yet. */
   double estimatedBytes() {
-    return pageWriter.getMemSize() + pendingBytes();
+    return pages.bytes() + pendingBytes();
   }
 
   /** The part of {@link #estimatedBytes()} that is a guess. */
@@ -510,11 +678,16 @@ final class ColumnChunkBuilder implements AutoCloseable {
 
   /** Memory in use. */
   long memoryBytes() {
-    return pageWriter.allocatedSize()
+    return pages.memoryBytes()
         + values.memoryBytes()
         + definitionLevels.capacity()
         + repetitionLevels.capacity()
         + (bloomFilter == null ? 0 : bloomFilter.getBitsetSize());
+  }
+
+  /** Memory of other files' column chunks in use. */
+  long heldBytes() {
+    return pages.heldBytes();
   }
 
   @Override

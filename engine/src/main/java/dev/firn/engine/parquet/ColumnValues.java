@@ -14,13 +14,29 @@ abstract class ColumnValues {
   /**
    * Adds values to the page.
    *
-   * @param leaf has the values
-   * @param from the first of {@code leaf.slots()} to take
+   * @param rows has the values
+   * @param from the first of them to take
    * @param to the one after the last; greater than {@code from}
    * @param statistics of the page, updated
    * @param scratch room to work in
    */
-  abstract void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch);
+  abstract void add(ColumnRows rows, int from, int to, Statistics<?> statistics, Scratch scratch);
+
+  /**
+   * Says of what the page is to be that begins, which has no values yet: not of what suits the
+   * values best, but in the encoding that they have where they come from.
+   *
+   * @return false if that cannot be: what comes is to be given as values in another encoding
+   */
+  abstract boolean beginPage(Encoding encoding);
+
+  /**
+   * Takes note of the values of a page that is copied, as {@link #add} does, but adds nothing.
+   *
+   * @param rows with at least one value
+   * @param statistics of that page, updated
+   */
+  abstract void observe(PageRows rows, Statistics<?> statistics, Scratch scratch);
 
   /** Bytes of the page, as parquet-java counts them: before the dictionary where there is one. */
   abstract long bufferedBytes();

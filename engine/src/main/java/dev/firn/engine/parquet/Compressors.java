@@ -25,6 +25,7 @@ final class Compressors implements AutoCloseable {
   private final ArrayDeque<Tools> free = new ArrayDeque<>();
   private final List<ParquetCodecFactory> factories = new ArrayList<>();
   private final List<ZstdPages> zstds = new ArrayList<>();
+  private final List<PageTools> pages = new ArrayList<>();
   private boolean closed;
 
   /**
@@ -32,7 +33,11 @@ final class Compressors implements AutoCloseable {
    *
    * @param zstd compresses in place of {@code compressor}; null for other codecs
    */
-  private record Tools(BytesInputCompressor compressor, @Nullable ZstdPages zstd, Scratch scratch) {
+  private record Tools(
+      BytesInputCompressor compressor,
+      @Nullable ZstdPages zstd,
+      Scratch scratch,
+      PageTools pageTools) {
 
     BytesInput compress(BytesInput bytes, ZstdPages.Effort effort) throws IOException {
       return zstd == null ? compressor.compress(bytes) : zstd.compress(bytes, effort);
@@ -86,11 +91,14 @@ final class Compressors implements AutoCloseable {
       zstd = new ZstdPages(configuration, compressor);
       zstds.add(zstd);
     }
-    return new Tools(compressor, zstd, new Scratch());
+    PageTools pageTools = new PageTools();
+    pages.add(pageTools);
+    return new Tools(compressor, zstd, new Scratch(), pageTools);
   }
 
   private synchronized void giveBack(Tools tools) {
     tools.scratch().trim();
+    tools.pageTools().trim();
     free.push(tools);
   }
 
@@ -106,6 +114,8 @@ final class Compressors implements AutoCloseable {
     factories.clear();
     zstds.forEach(ZstdPages::release);
     zstds.clear();
+    pages.forEach(PageTools::close);
+    pages.clear();
   }
 
   /**
@@ -152,6 +162,11 @@ final class Compressors implements AutoCloseable {
     /** Room to work in, lent with the compressor. */
     Scratch scratch() {
       return tools().scratch();
+    }
+
+    /** What looks into pages of other files, lent with the compressor. */
+    PageTools pageTools() {
+      return tools().pageTools();
     }
 
     @Override

@@ -1,6 +1,6 @@
 package dev.firn.engine.parquet;
 
-import org.apache.arrow.memory.ArrowBuf;
+import java.util.Arrays;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.column.values.ValuesWriter;
@@ -20,6 +20,7 @@ final class FixedWidthValues extends DictionaryValues {
   private @Nullable LongDictionary dictionary; // null when it is given up
   private final PageBuffer dictionaryPlain = new PageBuffer();
   private int dictionarySize;
+  private final int[] number = new int[1];
 
   /**
    * @param type one of 4 or 8 bytes
@@ -37,22 +38,15 @@ final class FixedWidthValues extends DictionaryValues {
             : Long.BYTES;
     this.bloomFilter = bloomFilter;
     this.bounds = bounds;
-    this.dictionary = encodings.hasDictionary() ? new LongDictionary() : null;
+    this.dictionary =
+        encodings.hasDictionary() || encodings.keepsDictionary() ? new LongDictionary() : null;
   }
 
   @Override
-  void add(LeafColumn leaf, int from, int to, Statistics<?> statistics, Scratch scratch) {
-    ArrowBuf data = leaf.values().getDataBuffer();
+  void add(ColumnRows rows, int from, int to, Statistics<?> statistics, Scratch scratch) {
     int count = to - from;
-    long[] values =
-        width == Long.BYTES
-            ? scratch.longs(data, leaf.slots(), from, to)
-            : scratch.ints(data, leaf.slots(), from, to);
-    switch (type) {
-      case FLOAT -> observeFloats(values, count, statistics);
-      case DOUBLE -> observeDoubles(values, count, statistics);
-      default -> observeIntegers(values, count, statistics);
-    }
+    long[] values = rows.longs(width, from, to, scratch);
+    observe(values, count, statistics);
     rawBytesAdded((long) count * width);
     int added = 0;
     LongDictionary known = dictionary;
@@ -64,6 +58,14 @@ final class FixedWidthValues extends DictionaryValues {
     }
     if (added < count) {
       write(values, added, count);
+    }
+  }
+
+  private void observe(long[] values, int count, Statistics<?> statistics) {
+    switch (type) {
+      case FLOAT -> observeFloats(values, count, statistics);
+      case DOUBLE -> observeDoubles(values, count, statistics);
+      default -> observeIntegers(values, count, statistics);
     }
   }
 
@@ -152,17 +154,32 @@ final class FixedWidthValues extends DictionaryValues {
   }
 
   private void write(long[] values, int from, int to) {
-    ValuesWriter writer = delta;
-    if (writer != null) {
-      for (int i = from; i < to; i++) {
-        if (width == Integer.BYTES) {
+    ValuesWriter writer = writer();
+    if (writer == null) {
+      plain(page, values, from, to);
+      return;
+    }
+    switch (type) {
+      case FLOAT -> {
+        for (int i = from; i < to; i++) {
+          writer.writeFloat(Float.intBitsToFloat((int) values[i]));
+        }
+      }
+      case DOUBLE -> {
+        for (int i = from; i < to; i++) {
+          writer.writeDouble(Double.longBitsToDouble(values[i]));
+        }
+      }
+      case INT32 -> {
+        for (int i = from; i < to; i++) {
           writer.writeInteger((int) values[i]);
-        } else {
+        }
+      }
+      default -> {
+        for (int i = from; i < to; i++) {
           writer.writeLong(values[i]);
         }
       }
-    } else {
-      plain(page, values, from, to);
     }
   }
 
@@ -187,6 +204,81 @@ final class FixedWidthValues extends DictionaryValues {
   @Override
   long dictionaryBytes(int size) {
     return (long) size * width;
+  }
+
+  @Override
+  boolean canGrow() {
+    return dictionary != null;
+  }
+
+  @Override
+  long entryBytes(SourceDictionary source, int id) {
+    return width;
+  }
+
+  @Override
+  int number(SourceDictionary source, int id) {
+    LongDictionary known = dictionary;
+    if (known == null) {
+      throw new IllegalStateException("The dictionary is given up");
+    }
+    known.lookUp(source.longs(), id, id + 1, number, 0, Integer.MAX_VALUE);
+    dictionarySize = known.size();
+    return number[0];
+  }
+
+  @Override
+  boolean beginsWith(SourceDictionary source) {
+    LongDictionary known = dictionary;
+    int size = source.size();
+    return known != null
+        && known.size() >= size
+        && Arrays.equals(source.longs(), 0, size, known.values(), 0, size);
+  }
+
+  @Override
+  void observe(
+      SourceDictionary source,
+      int[] distinct,
+      int count,
+      int[] ids,
+      int from,
+      int to,
+      Statistics<?> statistics,
+      Scratch scratch) {
+    long[] entries = source.longs();
+    long[] values = scratch.longs(to - from);
+    for (int i = 0; i < count; i++) {
+      values[i] = entries[distinct[i]];
+    }
+    if (bounds != null && anyNan(values, count)) { // NaNs are counted
+      for (int i = from; i < to; i++) {
+        values[i - from] = entries[ids[i]];
+      }
+      observe(values, to - from, statistics);
+    } else {
+      observe(values, count, statistics);
+    }
+  }
+
+  @Override
+  void countUnencoded(SourceDictionary source, int[] ids, int from, int to) {}
+
+  @Override
+  void observeValues(PageRows rows, Statistics<?> statistics, Scratch scratch) {
+    int count = rows.valueCount();
+    observe(rows.longs(width, 0, count, scratch), count, statistics);
+  }
+
+  private boolean anyNan(long[] values, int count) {
+    for (int i = 0; i < count; i++) {
+      if (type == PrimitiveTypeName.FLOAT
+          ? Float.isNaN(Float.intBitsToFloat((int) values[i]))
+          : Double.isNaN(Double.longBitsToDouble(values[i]))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   @Override

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * batch into Parquet's repetition and definition levels and the slots of the values in the leaf's
  * vector; values themselves are not touched. Bound to one batch at a time; not thread-safe.
  */
-final class LeafColumn {
+final class LeafColumn implements ColumnRows {
   /* A bitmap is copied out of Arrow's memory, where each access is checked, unless it has more
   bytes than this for each bit wanted. */
   private static final int SPARSE_BYTES_MAX = 4;
@@ -469,18 +469,18 @@ final class LeafColumn {
     return count;
   }
 
-  /** How many levels the rows have. */
-  int entries() {
+  @Override
+  public int entries() {
     return entries;
   }
 
-  /** How many of the entries have a value. */
-  int valueCount() {
+  @Override
+  public int valueCount() {
     return valueCount;
   }
 
-  /** Whether every entry has a value. Definition levels are not given then: all are the highest. */
-  boolean isAllDefined() {
+  @Override
+  public boolean isAllDefined() {
     return valueCount == entries;
   }
 
@@ -489,13 +489,54 @@ final class LeafColumn {
     return slots;
   }
 
-  /** Definition levels; valid up to {@link #entries()} unless {@link #isAllDefined()}. */
-  byte[] definitions() {
+  @Override
+  public byte[] definitions() {
     return definitions;
   }
 
-  /** Repetition levels; valid up to {@link #entries()} if the column is repeated. */
-  byte[] repetitions() {
+  @Override
+  public byte[] repetitions() {
     return repetitions;
+  }
+
+  @Override
+  public long plainBytesMax(int from, int to) {
+    if (from == to) {
+      return 0;
+    }
+    // What lies between the values in the vector counts too.
+    ArrowBuf offsets = values().getOffsetBuffer();
+    long start = offsets.getInt((long) slots[from] << 2);
+    long end = offsets.getInt((slots[to - 1] + 1L) << 2);
+    return end - start + (long) Integer.BYTES * (to - from);
+  }
+
+  @Override
+  public int plainBytes(int value) {
+    ArrowBuf offsets = values().getOffsetBuffer();
+    int slot = slots[value];
+    return Integer.BYTES + offsets.getInt((slot + 1L) << 2) - offsets.getInt((long) slot << 2);
+  }
+
+  @Override
+  public long[] longs(int width, int from, int to, Scratch scratch) {
+    ArrowBuf data = values().getDataBuffer();
+    return width == Long.BYTES
+        ? scratch.longs(data, slots, from, to)
+        : scratch.ints(data, slots, from, to);
+  }
+
+  @Override
+  public byte[] booleans(int from, int to, Scratch scratch) {
+    return scratch.bits(values().getDataBuffer(), slots, from, to);
+  }
+
+  @Override
+  public long byteStrings(int width, int from, int to, Scratch scratch) {
+    if (width == 0) {
+      return scratch.binaries(values(), slots, from, to);
+    }
+    scratch.fixed(values().getDataBuffer(), width, slots, from, to);
+    return (long) (to - from) * width;
   }
 }

@@ -29,7 +29,6 @@ final class ParquetDataFile {
   private final EncryptedOutputFile file;
   private final ParquetStreams streams;
   private final List<LeafColumn> leaves;
-  private final List<MessageType> leafSchemas;
   private final MessageType type;
   private final ParquetWriteSettings settings;
   private final Compressors compressors;
@@ -47,7 +46,6 @@ final class ParquetDataFile {
       EncryptedOutputFile file,
       MessageType type,
       List<LeafColumn> leaves,
-      List<MessageType> leafSchemas,
       ParquetWriteSettings settings,
       Compressors compressors,
       List<CompressionRatio> ratios) {
@@ -55,7 +53,6 @@ final class ParquetDataFile {
     this.streams = new ParquetStreams(file.encryptingOutputFile());
     this.type = type;
     this.leaves = leaves;
-    this.leafSchemas = leafSchemas;
     this.settings = settings;
     this.compressors = compressors;
     this.ratios = ratios;
@@ -80,7 +77,6 @@ final class ParquetDataFile {
       begun.add(
           new ColumnChunkBuilder(
               leaves.get(i).descriptor(),
-              leafSchemas.get(i),
               settings.parquet(),
               new Compressors.Lent(compressors),
               ratios.get(i),
@@ -142,6 +138,15 @@ final class ParquetDataFile {
     long total = 0;
     for (ColumnChunkBuilder builder : builders) {
       total += builder.memoryBytes();
+    }
+    return total;
+  }
+
+  /** Memory of other files' column chunks in use. */
+  long heldBytes() {
+    long total = 0;
+    for (ColumnChunkBuilder builder : builders) {
+      total += builder.heldBytes();
     }
     return total;
   }

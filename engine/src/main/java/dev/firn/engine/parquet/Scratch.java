@@ -22,6 +22,9 @@ final class Scratch {
   private byte[] bytes = new byte[0];
   private int[] starts = new int[0];
   private int[] ends = new int[0];
+  private byte[] lentBytes = bytes;
+  private int[] lentStarts = starts;
+  private int[] lentEnds = ends;
 
   /** Longs of 8 bytes each; valid until the next call. */
   long[] longs(ArrowBuf data, int[] slots, int from, int to) {
@@ -110,6 +113,53 @@ final class Scratch {
       starts[i] = start;
       ends[i] = start + width;
     }
+    lendOwn();
+  }
+
+  private void lendOwn() {
+    lentBytes = bytes;
+    lentStarts = starts;
+    lentEnds = ends;
+  }
+
+  /**
+   * Gives byte strings that are not of Arrow memory: those {@code [from, to)} become the first.
+   *
+   * @param strings with {@link PageBuffer#SLACK} bytes behind the last
+   */
+  void lend(byte[] strings, int[] stringStarts, int[] stringEnds, int from, int to) {
+    lentBytes = strings;
+    if (from == 0) {
+      lentStarts = stringStarts;
+      lentEnds = stringEnds;
+      return;
+    }
+    starts = ensure(starts, to - from);
+    ends = ensure(ends, to - from);
+    System.arraycopy(stringStarts, from, starts, 0, to - from);
+    System.arraycopy(stringEnds, from, ends, 0, to - from);
+    lentStarts = starts;
+    lentEnds = ends;
+  }
+
+  /** Longs that are not of Arrow memory: those {@code [from, to)} become the first. */
+  long[] lend(long[] values, int from, int to) {
+    if (from == 0) {
+      return values;
+    }
+    longs = ensure(longs, to - from);
+    System.arraycopy(values, from, longs, 0, to - from);
+    return longs;
+  }
+
+  /** Bytes of 0 and 1 that are not of Arrow memory: those {@code [from, to)} become the first. */
+  byte[] lend(byte[] bits, int from, int to) {
+    if (from == 0) {
+      return bits;
+    }
+    bytes = ensure(bytes, to - from);
+    System.arraycopy(bits, from, bytes, 0, to - from);
+    return bytes;
   }
 
   /**
@@ -170,19 +220,38 @@ final class Scratch {
         ends[i] = at;
       }
     }
+    lendOwn();
     return wanted;
   }
 
   /** Byte strings, with {@link PageBuffer#SLACK} bytes behind the last. */
   byte[] bytes() {
-    return bytes;
+    return lentBytes;
   }
 
   int[] starts() {
-    return starts;
+    return lentStarts;
   }
 
   int[] ends() {
+    return lentEnds;
+  }
+
+  /** Room for longs; valid until the next call. */
+  long[] longs(int count) {
+    longs = ensure(longs, count);
+    return longs;
+  }
+
+  /** Room for as many starts of byte strings. */
+  int[] starts(int count) {
+    starts = ensure(starts, count);
+    return starts;
+  }
+
+  /** Room for as many ends of byte strings. */
+  int[] ends(int count) {
+    ends = ensure(ends, count);
     return ends;
   }
 
@@ -200,6 +269,7 @@ final class Scratch {
       starts = new int[0];
       ends = new int[0];
     }
+    lendOwn();
   }
 
   private static boolean isNear(int range, int count) {

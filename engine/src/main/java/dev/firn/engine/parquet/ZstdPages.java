@@ -125,8 +125,8 @@ final class ZstdPages {
   }
 
   /* Else the memory would be held until the whole heap is collected, one output's after another. */
-  private static void free(ByteBuffer buffer) {
-    if (CleanerUtil.UNMAP_SUPPORTED && buffer.capacity() > 0) {
+  static void free(ByteBuffer buffer) {
+    if (CleanerUtil.UNMAP_SUPPORTED && buffer.isDirect() && buffer.capacity() > 0) {
       try {
         CleanerUtil.getCleaner().freeBuffer(buffer);
       } catch (IOException notFreed) {
