@@ -9,6 +9,7 @@ import dev.firn.commit.LineageBase;
 import dev.firn.deletes.DeleteLimits;
 import dev.firn.engine.CompactionReport.FailureKind;
 import dev.firn.engine.parquet.CorruptFileException;
+import dev.firn.engine.parquet.SpliceTotals;
 import dev.firn.engine.parquet.TableReader;
 import dev.firn.engine.parquet.UnsupportedTableException;
 import dev.firn.io.RangeReader;
@@ -97,6 +98,7 @@ public final class Compaction {
   private long rowsVerified;
   private long bytesRead;
   private long bytesWritten;
+  private SpliceTotals moved = SpliceTotals.NOTHING;
   private long arrowPeakBytes;
   private final MemoryPeaks peaks = new MemoryPeaks();
   private final StopFlag stop = new StopFlag();
@@ -469,6 +471,9 @@ public final class Compaction {
         Threads.stop(encoders);
         arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());
         peaks.decoded(reader.nativeBytesPeak());
+        if (pin.rowOrder() == null && settings.splices()) {
+          peaks.decoded(allocator.getPeakMemoryAllocation()); // column chunks as they are stored
+        }
       }
     }
   }
@@ -689,6 +694,7 @@ public final class Compaction {
       rowsWritten += result.rowsWritten();
       rowsVerified += result.rowsVerified();
       bytesWritten += result.bytesWritten();
+      moved = moved.plus(result.moved());
     }
     Snapshot snapshot = table.snapshot(committed.snapshotId());
     if (snapshot != null) {
@@ -724,6 +730,7 @@ public final class Compaction {
         new CompactionReport.Rows(
             rowsRead, rowsDeleted, rowsWritten, rowsCarriedOver, rowsVerified),
         new CompactionReport.Bytes(bytesRead, bytesWritten),
+        CompactionReport.Moved.of(moved),
         new CompactionReport.Seconds(
             seconds(totalNanos), seconds(planNanos), seconds(rewriteNanos), seconds(commitNanos)),
         ProcessMemory.peakBytes(),

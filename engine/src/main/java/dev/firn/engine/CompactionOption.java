@@ -115,6 +115,12 @@ public enum CompactionOption {
       Kind.COUNT,
       "no limit",
       "Bytes of a z-value that count in a z-order over bytes."),
+  SPLICE(
+      "splice",
+      Kind.FLAG,
+      "true",
+      "Without a layout, moves pages as they are encoded where that is possible; false decodes and"
+          + " encodes every value."),
   VERIFY(
       "verify",
       Kind.FLAG,

@@ -4,7 +4,11 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
 import dev.firn.deletes.GroupDeletes;
+import dev.firn.engine.parquet.SpliceTotals;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param snapshotsCommitted ids in the order of the commits
  * @param rows rows read are all rows of the committed groups' inputs, deleted or not
  * @param bytes bytes of committed groups' input files, and of the files they became
+ * @param moved how the columns of those inputs were moved
  * @param peakMemoryBytes peak resident memory of the process so far
  * @param memory the limit, its named parts, and the peak of each
  */
@@ -30,6 +35,7 @@ import org.jspecify.annotations.Nullable;
   "unmatched_deletes",
   "rows",
   "bytes",
+  "moved",
   "seconds",
   "peak_memory_bytes",
   "memory",
@@ -47,6 +53,7 @@ public record CompactionReport(
     @JsonProperty("unmatched_deletes") UnmatchedDeletes unmatchedDeletes,
     @JsonProperty("rows") Rows rows,
     @JsonProperty("bytes") Bytes bytes,
+    @JsonProperty("moved") Moved moved,
     @JsonProperty("seconds") Seconds seconds,
     @JsonProperty("peak_memory_bytes") long peakMemoryBytes,
     @JsonProperty("memory") MemoryUse memory,
@@ -118,6 +125,34 @@ public record CompactionReport(
       long verified) {}
 
   public record Bytes(long read, long written) {}
+
+  /**
+   * How the columns of committed groups were moved, in compressed bytes of the inputs, those of
+   * delete files and footers left out. Columns that an input does not have count nothing.
+   *
+   * @param spliced bytes of pages that were copied as they are, or with another codec
+   * @param filtered bytes of pages whose rows were moved in the encoding that the pages have
+   * @param transcoded bytes of columns that were decoded and encoded
+   * @param reasons the transcoded bytes by the reason why the columns could not be spliced
+   */
+  public record Moved(
+      @JsonProperty("bytes_spliced") long spliced,
+      @JsonProperty("bytes_filtered") long filtered,
+      @JsonProperty("bytes_transcoded") long transcoded,
+      @JsonProperty("transcoded_because") Map<String, Long> reasons) {
+
+    public Moved {
+      reasons = Collections.unmodifiableMap(new TreeMap<>(reasons));
+    }
+
+    static Moved of(SpliceTotals totals) {
+      return new Moved(
+          totals.copiedBytes() + totals.recompressedBytes(),
+          totals.filteredBytes(),
+          totals.transcodedBytesInAll(),
+          totals.transcodedBytes());
+    }
+  }
 
   public record Seconds(double total, double plan, double rewrite, double commit) {}
 

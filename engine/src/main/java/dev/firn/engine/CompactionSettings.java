@@ -169,6 +169,10 @@ public record CompactionSettings(
     return CompactionOption.REMOVE_DANGLING_DELETES.flag(options, false);
   }
 
+  boolean splices() {
+    return CompactionOption.SPLICE.flag(options, true);
+  }
+
   boolean verify() {
     return CompactionOption.VERIFY.flag(options, false);
   }

@@ -7,6 +7,8 @@ import dev.firn.deletes.GroupDeletes;
 import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.engine.parquet.OutputSizes;
 import dev.firn.engine.parquet.SourceFile;
+import dev.firn.engine.parquet.SpliceTotals;
+import dev.firn.engine.parquet.UnsupportedPageException;
 import dev.firn.sort.KeyRanges;
 import dev.firn.sort.SortKeys;
 import java.io.IOException;
@@ -44,6 +46,7 @@ final class GroupRewrite {
    * @param rowsVerified rows that were read back and compared
    * @param bytesWritten sizes of the output files
    * @param deletes what its delete files have come to
+   * @param moved how its columns were moved
    * @param origins where each row of the outputs came from; the taker closes it
    */
   record Result(
@@ -53,6 +56,7 @@ final class GroupRewrite {
       long rowsVerified,
       long bytesWritten,
       GroupDeletes.Stats deletes,
+      SpliceTotals moved,
       RowOrigins origins) {}
 
   private final RunContext run;
@@ -95,15 +99,35 @@ final class GroupRewrite {
     }
     GroupRows rows = new GroupRows(run, group, deleted, memory);
     long rowsDeleted = rowsRead - rows.count();
+    boolean splices = run.pin().rowOrder() == null && run.settings().splices();
+    try {
+      return move(group, rows, splices, rowsRead, rowsDeleted, deletes.stats());
+    } catch (UnsupportedPageException unsupported) {
+      // A page whose header did not tell that it needs another reader.
+      LOG.info("File group {} is decoded", group.info().globalIndex(), unsupported);
+      return move(group, rows, false, rowsRead, rowsDeleted, deletes.stats());
+    }
+  }
+
+  private Result move(
+      RewriteFileGroup group,
+      GroupRows rows,
+      boolean splices,
+      long rowsRead,
+      long rowsDeleted,
+      GroupDeletes.Stats deletes)
+      throws IOException {
     RowOrigins origins = origins(group);
     try {
-      List<DataFile> written = move(group, rows, origins);
-      return result(group, rowsRead, rowsDeleted, written, deletes.stats(), origins, memory);
+      Moved moved = move(group, rows, splices, origins);
+      return result(group, rowsRead, rowsDeleted, moved, deletes, origins, rows.memory());
     } catch (Throwable failure) {
       origins.close();
       throw failure;
     }
   }
+
+  private record Moved(List<DataFile> written, SpliceTotals how) {}
 
   private RowOrigins origins(RewriteFileGroup group) {
     boolean needed =
@@ -121,11 +145,12 @@ final class GroupRewrite {
       RewriteFileGroup group,
       long rowsRead,
       long rowsDeleted,
-      List<DataFile> written,
+      Moved moved,
       GroupDeletes.Stats deletes,
       RowOrigins origins,
       BufferAllocator memory)
       throws IOException {
+    List<DataFile> written = moved.written();
     long rowsWritten = written.stream().mapToLong(DataFile::recordCount).sum();
     if (rowsRead - rowsDeleted != rowsWritten) {
       discard(written);
@@ -149,6 +174,7 @@ final class GroupRewrite {
         rowsVerified,
         written.stream().mapToLong(DataFile::fileSizeInBytes).sum(),
         deletes,
+        moved.how(),
         origins);
   }
 
@@ -165,28 +191,30 @@ final class GroupRewrite {
     }
   }
 
-  private List<DataFile> move(RewriteFileGroup group, GroupRows rows, RowOrigins origins)
+  private Moved move(RewriteFileGroup group, GroupRows rows, boolean splices, RowOrigins origins)
       throws IOException {
     PartitionSpec spec = run.pin().spec(group.outputSpecId());
     boolean repartition =
         rows.tasks().stream().anyMatch(task -> task.file().specId() != spec.specId());
+    if (repartition && spec.isUnpartitioned()) {
+      StructLike none = GenericRecord.create(spec.partitionType());
+      return pack(group, rows, splices, origins, spec, none);
+    }
+    if (!repartition) {
+      return pack(group, rows, splices, origins, spec, onePartition(rows.tasks()));
+    }
     List<DataFile> written = new ArrayList<>();
-    try {
-      if (repartition && spec.isUnpartitioned()) {
-        written.addAll(
-            pack(group, rows, origins, spec, GenericRecord.create(spec.partitionType())));
-      } else if (repartition) {
-        try (TrackedOutput output = output(group, spec, -1, origins)) {
-          new FanOut(run, rows, spec, !origins.lost()).write(output, written);
-        }
-      } else {
-        written.addAll(pack(group, rows, origins, spec, onePartition(rows.tasks())));
-      }
-      return written;
+    try (TrackedOutput output = output(group, spec, -1, origins)) {
+      new FanOut(run, rows, spec, !origins.lost()).write(output, written);
+      return new Moved(written, transcoded(group, "other partition spec"));
     } catch (Throwable failure) {
       discard(written);
       throw failure;
     }
+  }
+
+  private static SpliceTotals transcoded(RewriteFileGroup group, String why) {
+    return new SpliceTotals(0, 0, 0, Map.of(why, group.inputFilesSizeInBytes()));
   }
 
   /** The partition of all files of a group whose files keep theirs. */
@@ -207,14 +235,18 @@ final class GroupRewrite {
   }
 
   /** Writes rows of one partition. */
-  private List<DataFile> pack(
+  private Moved pack(
       RewriteFileGroup group,
       GroupRows rows,
+      boolean splices,
       RowOrigins origins,
       PartitionSpec spec,
       StructLike partition)
       throws IOException {
     RowOrder order = run.pin().rowOrder();
+    if (splices) {
+      return splice(group, rows, origins, spec, partition);
+    }
     try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
       output.partition(partition);
       if (order == null) {
@@ -222,7 +254,31 @@ final class GroupRewrite {
       } else {
         sort(group, rows, order, !origins.lost(), output);
       }
-      return output.finish();
+      return new Moved(
+          output.finish(), transcoded(group, order == null ? "decoded on purpose" : "sorted"));
+    }
+  }
+
+  private Moved splice(
+      RewriteFileGroup group,
+      GroupRows rows,
+      RowOrigins origins,
+      PartitionSpec spec,
+      StructLike partition)
+      throws IOException {
+    try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
+      output.partition(partition);
+      rows.forEachView(
+          (view, live, liveRows, from) ->
+              output.splice(
+                  view,
+                  live,
+                  liveRows,
+                  from,
+                  rows.memory(),
+                  run.memory().splicedBytesHeldOfGroup(view.rowGroup().compressedBytes())),
+          output::append);
+      return new Moved(output.finish(), output.spliceTotals());
     }
   }
 

@@ -4,6 +4,7 @@ import dev.firn.deletes.DeletedRows;
 import dev.firn.engine.parquet.RowBatches;
 import dev.firn.engine.parquet.RowGroupView;
 import dev.firn.engine.parquet.SourceFile;
+import dev.firn.engine.parquet.SplicedView;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
@@ -239,6 +240,72 @@ final class GroupRows {
         }
         to.accept(new Decoded(file, rowGroup, null, none, moved, start));
       }
+    }
+  }
+
+  private long read(RowGroupFeed.Piece piece, LiveBatches batches) throws IOException {
+    int input = input(piece.task().file());
+    try (RowGroupView view = piece.view();
+        RowBatches rows = view.read(memory)) {
+      return LiveRows.forEach(
+          rows,
+          piece.deleted(),
+          (batch, firstPosition, live, liveRows) ->
+              batches.accept(batch, live, liveRows, BatchOrigins.neighbours(input, firstPosition)));
+    }
+  }
+
+  /** Takes the live rows of a row group that can be spliced. */
+  @FunctionalInterface
+  interface LiveViews {
+    /**
+     * @param live a bit for each row of the row group
+     */
+    void accept(SplicedView view, long[] live, int liveRows, BatchOrigins origins)
+        throws IOException;
+  }
+
+  /**
+   * Gives all rows, all columns, in the order of the files, and checks that they were all: row
+   * groups of Parquet files to be spliced, others in batches.
+   */
+  void forEachView(LiveViews views, LiveBatches batches) throws IOException {
+    long bytesMax = run.memory().spliceBytesOfGroup();
+    long[] moved = new long[inputs()];
+    try (RowGroupFeed feed =
+        new RowGroupFeed(
+            task -> run.reader().openToSplice(task, run.pin().columns(), memory, bytesMax),
+            tasks,
+            task -> deletedOf(task.file()),
+            (task, rowGroup) -> true,
+            run.fetchers(),
+            run.memory().spliceBytesAheadOfGroup())) {
+      for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
+        moved[input(piece.task().file())] +=
+            piece.view() instanceof SplicedView view
+                ? splice(piece, view, views)
+                : read(piece, batches);
+        run.listener().progressed(piece.rowGroup().compressedBytes());
+      }
+    }
+    checkMoved(moved);
+  }
+
+  private long splice(RowGroupFeed.Piece piece, SplicedView view, LiveViews views)
+      throws IOException {
+    try (view) {
+      run.stop().check();
+      SourceFile.RowGroup group = piece.rowGroup();
+      int rows = Math.toIntExact(group.rows());
+      long[] live = new long[LiveRows.words(rows)];
+      LiveRows.setAll(live, rows);
+      int liveRows = rows - piece.deleted().clearDeleted(group.firstPosition(), rows, live);
+      views.accept(
+          view,
+          live,
+          liveRows,
+          BatchOrigins.neighbours(input(piece.task().file()), group.firstPosition()));
+      return liveRows;
     }
   }
 

@@ -30,7 +30,7 @@ final class RowGroupFeed implements AutoCloseable {
   /** Files opened ahead at most, and their bytes. */
   private static final int FILES_AHEAD_MAX = 16;
 
-  private static final long BYTES_AHEAD_MAX = 64L << 20;
+  static final long BYTES_AHEAD_MAX = 64L << 20;
 
   /**
    * A fetched row group.
@@ -77,6 +77,7 @@ final class RowGroupFeed implements AutoCloseable {
   private final Iterator<FileScanTask> tasks;
   private final Deque<Future<OpenFile>> ahead = new ArrayDeque<>();
   private final Deque<Long> aheadBytes = new ArrayDeque<>();
+  private final long bytesAheadMax;
   private long bytesAhead;
   private volatile boolean closed;
   private @Nullable OpenFile current;
@@ -90,6 +91,22 @@ final class RowGroupFeed implements AutoCloseable {
       Function<FileScanTask, DeletedRows> deletedRows,
       BiPredicate<FileScanTask, SourceFile.RowGroup> wanted,
       ExecutorService fetchers) {
+    this(opener, tasks, deletedRows, wanted, fetchers, BYTES_AHEAD_MAX);
+  }
+
+  /**
+   * @param wanted asked on any thread; other row groups are not fetched
+   * @param bytesAheadMax no file is opened ahead beyond that, and never beyond {@link
+   *     #BYTES_AHEAD_MAX}
+   */
+  RowGroupFeed(
+      Opener opener,
+      List<FileScanTask> tasks,
+      Function<FileScanTask, DeletedRows> deletedRows,
+      BiPredicate<FileScanTask, SourceFile.RowGroup> wanted,
+      ExecutorService fetchers,
+      long bytesAheadMax) {
+    this.bytesAheadMax = Math.min(bytesAheadMax, BYTES_AHEAD_MAX);
     this.opener = opener;
     this.deletedRows = deletedRows;
     this.wanted = wanted;
@@ -127,7 +144,7 @@ final class RowGroupFeed implements AutoCloseable {
   private void openAhead() {
     while (tasks.hasNext()
         && ahead.size() < FILES_AHEAD_MAX
-        && (ahead.isEmpty() || bytesAhead < BYTES_AHEAD_MAX)) {
+        && (ahead.isEmpty() || bytesAhead < bytesAheadMax)) {
       FileScanTask task = tasks.next();
       ahead.add(fetchers.submit(() -> open(task)));
       aheadBytes.add(task.length());

@@ -151,6 +151,27 @@ record RunMemory(
     return Math.max(1, shares.decodeBytes() / groupsAtOnce);
   }
 
+  /** What the column chunks of a row group may take that is spliced; a larger one is decoded. */
+  long spliceBytesOfGroup() {
+    return decodeBytesOfGroup() / 3;
+  }
+
+  /** What the column chunks of files may take that are fetched ahead to be spliced. */
+  long spliceBytesAheadOfGroup() {
+    return decodeBytesOfGroup() / 6;
+  }
+
+  /**
+   * What column chunks may take that wait in an output, beside the row group that is spliced, the
+   * next one and files ahead.
+   *
+   * @param rowGroupBytes what the row group takes
+   */
+  long splicedBytesHeldOfGroup(long rowGroupBytes) {
+    long all = decodeBytesOfGroup();
+    return Math.max(all / 6, all - spliceBytesAheadOfGroup() - 2 * rowGroupBytes);
+  }
+
   /** What decoding one row group may take, beside which there may be the next. */
   long decodeBytesOfRowGroup() {
     return Math.max(1, decodeBytesOfGroup() / (worksAhead ? 2 : 1));

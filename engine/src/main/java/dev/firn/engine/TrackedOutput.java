@@ -1,8 +1,11 @@
 package dev.firn.engine;
 
 import dev.firn.engine.parquet.DataFileOutput;
+import dev.firn.engine.parquet.SpliceTotals;
+import dev.firn.engine.parquet.SplicedView;
 import java.io.IOException;
 import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.StructLike;
@@ -124,6 +127,35 @@ final class TrackedOutput implements AutoCloseable {
     } else if (bloomFilters > bloomFilterBytesMax) {
       endFile();
     }
+  }
+
+  /**
+   * See {@link DataFileOutput#splice}.
+   *
+   * @param heldBytesMax what column chunks of inputs may take that pages were copied from: the row
+   *     group is ended when it is more
+   */
+  void splice(
+      SplicedView view,
+      long[] live,
+      int liveRows,
+      BatchOrigins from,
+      BufferAllocator memory,
+      long heldBytesMax)
+      throws IOException {
+    output.splice(view, live, liveRows, memory);
+    from.addTo(log, live, Math.toIntExact(view.rowGroup().rows()));
+    hold(output.memoryBytes(), output.bloomFilterBytes());
+    if (held > memoryBytesMax || output.heldBytes() > heldBytesMax) {
+      endRowGroup();
+    } else if (bloomFilters > bloomFilterBytesMax) {
+      endFile();
+    }
+  }
+
+  /** See {@link DataFileOutput#spliceTotals}. */
+  SpliceTotals spliceTotals() {
+    return output.spliceTotals();
   }
 
   List<DataFile> finish() throws IOException {

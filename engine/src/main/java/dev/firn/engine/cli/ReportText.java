@@ -35,6 +35,7 @@ final class ReportText {
     }
     rest.row("delete files removed", count(report.deleteFilesRemoved()));
     rest.row("deletes without a row", unmatched(report.unmatchedDeletes()));
+    rest.row("moved", moved(report.moved()));
     rest.row(
         "groups",
         report.groups().committed()
@@ -124,5 +125,23 @@ final class ReportText {
   /** A count with its thousands apart: {@code 1,234,567}. */
   static String count(long value) {
     return String.format(Locale.ROOT, "%,d", value);
+  }
+
+  private static String moved(CompactionReport.Moved moved) {
+    StringJoiner parts = new StringJoiner(", ");
+    if (moved.spliced() > 0) {
+      parts.add(ByteSize.format(moved.spliced()) + " in pages as they are");
+    }
+    if (moved.filtered() > 0) {
+      parts.add(ByteSize.format(moved.filtered()) + " in pages that were filtered");
+    }
+    if (moved.transcoded() > 0) {
+      parts.add(
+          ByteSize.format(moved.transcoded())
+              + " decoded ("
+              + String.join(", ", moved.reasons().keySet())
+              + ")");
+    }
+    return parts.length() == 0 ? "nothing" : parts.toString();
   }
 }

@@ -3,10 +3,12 @@ package dev.firn.engine.parquet;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
@@ -28,8 +30,7 @@ import org.apache.iceberg.types.Types;
 import org.apache.iceberg.types.Types.NestedField;
 import org.apache.iceberg.util.StructLikeUtil;
 import org.apache.iceberg.util.StructLikeWrapper;
-import org.apache.parquet.column.ColumnDescriptor;
-import org.apache.parquet.schema.GroupType;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.schema.MessageType;
 import org.jspecify.annotations.Nullable;
 
@@ -73,6 +74,9 @@ public final class DataFileOutput implements AutoCloseable {
   the length known, before a file is ended. */
   private static final double PENDING_SHARE_MAX = 0.1;
 
+  /* Spliced row groups are not cut to fill the last share of a row group or of a file. */
+  private static final int NEARLY_FULL_DIVISOR = 16;
+
   private static final int COLUMN_BITS = 24;
   private static final int COLUMN_MASK = (1 << COLUMN_BITS) - 1;
 
@@ -81,7 +85,6 @@ public final class DataFileOutput implements AutoCloseable {
   private final Options options;
   private final MessageType type;
   private final List<LeafColumn> leaves;
-  private final List<MessageType> leafSchemas;
   private final ParquetWriteSettings settings;
   private final Compressors compressors;
   private final List<CompressionRatio> ratios;
@@ -101,6 +104,7 @@ public final class DataFileOutput implements AutoCloseable {
   private long rowsWritten;
   private long finishedBytes;
   private long stepRowsMax;
+  private SpliceTotals totals = SpliceTotals.NOTHING;
   private State state = State.OPEN;
 
   private enum State {
@@ -126,10 +130,8 @@ public final class DataFileOutput implements AutoCloseable {
     this.compressors = compressors;
     this.tasks = tasks;
     this.leaves = LeafColumn.of(columns.columns(), type.getColumns());
-    this.leafSchemas = new ArrayList<>(leaves.size());
     this.ratios = new ArrayList<>(leaves.size());
-    for (LeafColumn leaf : leaves) {
-      leafSchemas.add(schemaOf(leaf.descriptor(), type));
+    for (int leaf = 0; leaf < leaves.size(); leaf++) {
       ratios.add(new CompressionRatio());
     }
     this.metricsConfig = metricsConfig(table, columns, type);
@@ -151,7 +153,6 @@ public final class DataFileOutput implements AutoCloseable {
     this.options = beside.options;
     this.type = beside.type;
     this.leaves = beside.leaves;
-    this.leafSchemas = beside.leafSchemas;
     this.settings = beside.settings;
     this.compressors = beside.compressors;
     this.ratios = beside.ratios;
@@ -272,22 +273,6 @@ public final class DataFileOutput implements AutoCloseable {
     return MetricsConfig.fromProperties(modes);
   }
 
-  /** The message with one leaf column of {@code type} alone. */
-  private static MessageType schemaOf(ColumnDescriptor leaf, MessageType type) {
-    String[] path = leaf.getPath();
-    org.apache.parquet.schema.Type field = only(type.getType(path[0]), path, 1);
-    return new MessageType(type.getName(), field);
-  }
-
-  private static org.apache.parquet.schema.Type only(
-      org.apache.parquet.schema.Type field, String[] path, int depth) {
-    if (field.isPrimitive()) {
-      return field;
-    }
-    GroupType group = field.asGroupType();
-    return group.withNewFields(only(group.getType(path[depth]), path, depth + 1));
-  }
-
   /**
    * Says to which partition the following rows belong. Rows of another partition than the rows
    * before begin a file. Not needed for a spec without partition fields.
@@ -356,6 +341,130 @@ public final class DataFileOutput implements AutoCloseable {
         });
   }
 
+  /**
+   * Writes rows of a row group of another file, whose columns are spliced as far as they can be.
+   *
+   * @param view owned by the caller; what the output needs of it longer than this call it holds
+   *     itself
+   * @param live a bit for each row of the row group
+   * @param liveRows how many they are
+   * @param allocator for the columns that are decoded
+   * @throws IOException if a file cannot be written; nothing more can be appended then
+   * @throws CorruptFileException if a page is not what its header or its file's footer says
+   * @throws UnsupportedPageException if a page can only be decoded in another way
+   */
+  public void splice(SplicedView view, long[] live, int liveRows, BufferAllocator allocator)
+      throws IOException {
+    ensureOpen();
+    if (partition == null) {
+      throw new IllegalStateException("No partition was named for spec " + options.spec());
+    }
+    if (liveRows == 0) {
+      return;
+    }
+    guarded(
+        () -> {
+          try (RestRows rest = RestRows.of(view, leaves, allocator)) {
+            int rows = (int) view.rowGroup().rows();
+            int from = 0;
+            while (from < rows) {
+              from = step(view, rest, live, from, rows);
+            }
+          }
+        });
+    totals = totals.plus(new SpliceTotals(0, 0, 0, view.transcodedBytes()));
+  }
+
+  /** Moves some rows, all columns at once, then looks at row group and file. */
+  private int step(SplicedView view, RestRows rest, long[] live, int from, int rows)
+      throws IOException {
+    ParquetDataFile file = current();
+    file.ensureRowGroup();
+    int to = stepEnd(view, live, from, rows, file);
+    int moved = LiveBits.count(live, from, to);
+    List<SplicedView.Leaf> spliced = view.spliced();
+    SpliceTotals[] moves = new SpliceTotals[spliced.size()];
+    Integer[] order = new Integer[moves.length];
+    Arrays.setAll(order, i -> i);
+    Arrays.sort(order, Comparator.comparingLong(i -> -spliced.get(i).chunk().bytes()));
+    tasks.forEach(
+        moves.length,
+        nth -> {
+          SplicedView.Leaf leaf = spliced.get(order[nth]);
+          moves[nth] =
+              new ChunkSplice(
+                      leaf.chunk(), file.builder(leaf.leaf()), settings.parquet(), leaf.hasNoNan())
+                  .move(live, from, to);
+        });
+    for (SpliceTotals move : moves) {
+      totals = totals.plus(move);
+    }
+    rest.move(
+        live,
+        from,
+        to,
+        (restLeaves, selected) ->
+            tasks.forEach(
+                restLeaves.size(),
+                nth -> {
+                  int leaf = restLeaves.get(nth);
+                  leaves.get(leaf).shred(selected, 0, selected.length);
+                  file.builder(leaf).append(leaves.get(leaf));
+                }));
+    file.addRows(moved);
+    rowsWritten += moved;
+    rowsOfExpected += moved;
+    if (file.rowGroupRows() > 0 && isRowGroupNearlyFull(file)) {
+      flushRowGroup(file);
+    }
+    if (rowsWritten > 0 && isFileFull(file)) {
+      finishFile();
+    }
+    return to;
+  }
+
+  /* All rows that are left, if row group and file have room for them; else as many as fit. Rows are
+  not cut for a few bytes: each cut takes two pages of every column apart. */
+  private int stepEnd(SplicedView view, long[] live, int from, int rows, ParquetDataFile file)
+      throws IOException {
+    long liveLeft = LiveBits.count(live, from, rows);
+    SourceFile.RowGroup group = view.rowGroup();
+    boolean isUncompressed =
+        settings.isRowGroupUncompressed() || settings.codec() == CompressionCodecName.UNCOMPRESSED;
+    double sourceBytes = isUncompressed ? group.uncompressedBytes() : group.compressedBytes();
+    double bytesPerRow = Math.max(1e-3, sourceBytes / group.rows());
+    double slack = (double) settings.rowGroupBytes() / NEARLY_FULL_DIVISOR;
+    double rowGroupLeft = settings.rowGroupBytes() - file.rowGroupBytes();
+    double rowsFit = liveLeft;
+    if (liveLeft * bytesPerRow > rowGroupLeft + slack) {
+      rowsFit = Math.max(slack, rowGroupLeft) / bytesPerRow;
+    }
+    double fileBytes = file.estimatedBytes();
+    double storedBytes =
+        settings.codec() == CompressionCodecName.UNCOMPRESSED
+            ? group.uncompressedBytes()
+            : group.compressedBytes();
+    double compressedPerRow = Math.max(1e-3, storedBytes / group.rows());
+    double later = Math.max(0, expectedRows - rowsOfExpected) * compressedPerRow;
+    double fileLeft = rolling.fileBytesMax(fileBytes, expectedRows > 0 ? later : -1) - fileBytes;
+    double fileSlack = (double) options.sizes().targetBytes() / NEARLY_FULL_DIVISOR;
+    if (liveLeft * compressedPerRow > fileLeft + fileSlack) {
+      rowsFit = Math.min(rowsFit, Math.max(fileSlack, fileLeft) / compressedPerRow);
+    }
+    long wanted = Math.max(1, (long) rowsFit);
+    return wanted >= liveLeft ? rows : LiveBits.after(live, from, rows, wanted);
+  }
+
+  private boolean isRowGroupNearlyFull(ParquetDataFile file) {
+    return file.rowGroupBytes()
+        > settings.rowGroupBytes() - settings.rowGroupBytes() / NEARLY_FULL_DIVISOR;
+  }
+
+  /** How columns were moved that were spliced. */
+  public SpliceTotals spliceTotals() {
+    return totals;
+  }
+
   private static int[] selected(long[] live, int liveRows) {
     int[] rows = new int[liveRows];
     int count = 0;
@@ -420,7 +529,7 @@ public final class DataFileOutput implements AutoCloseable {
             "Cannot write table " + table.name() + ": it is encrypted. Nothing was written");
       }
       currentPartition = partition;
-      current = new ParquetDataFile(file, type, leaves, leafSchemas, settings, compressors, ratios);
+      current = new ParquetDataFile(file, type, leaves, settings, compressors, ratios);
       rolling.startFile();
       beginRowGroup();
     }
@@ -611,6 +720,11 @@ public final class DataFileOutput implements AutoCloseable {
   /** Memory for pages that are not in a file yet. */
   public long memoryBytes() {
     return current == null ? 0 : current.memoryBytes();
+  }
+
+  /** Memory of column chunks of other files that copied pages lie in, as long as they are there. */
+  public long heldBytes() {
+    return current == null ? 0 : current.heldBytes();
   }
 
   /** Memory for bloom filters of row groups that are written, which goes when the file ends. */

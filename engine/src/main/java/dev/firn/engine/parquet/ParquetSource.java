@@ -108,6 +108,16 @@ final class ParquetSource extends SourceFile {
     return rows;
   }
 
+  /** The row group with that ordinal, which has rows. */
+  RowGroup rowGroup(int ordinal) {
+    for (RowGroup group : rowGroups) {
+      if (group.ordinal() == ordinal) {
+        return group;
+      }
+    }
+    throw new IllegalArgumentException("There is no row group " + ordinal);
+  }
+
   @Override
   public RowGroupView fetch(RowGroup group) throws IOException {
     if (view.leaves.isEmpty()) {
@@ -236,8 +246,7 @@ final class ParquetSource extends SourceFile {
     }
   }
 
-  private static void addRange(
-      List<RangeReader.Range> ranges, long offset, long length, long target) {
+  static void addRange(List<RangeReader.Range> ranges, long offset, long length, long target) {
     if (!ranges.isEmpty()) {
       RangeReader.Range last = ranges.get(ranges.size() - 1);
       if (last.offset() + last.length() == offset) {

@@ -71,6 +71,11 @@ final class Projection {
     return projection;
   }
 
+  /** Whether a field has one value in all rows of the file, that of an identity partition field. */
+  boolean isConstant(int fieldId) {
+    return facts.constants().containsKey(fieldId);
+  }
+
   /**
    * Fills a batch with the next {@code length} rows of the file's fields that are wanted.
    *

@@ -8,7 +8,8 @@ import org.apache.arrow.memory.BufferAllocator;
  * The wanted columns of one row group, fetched or ready to be streamed. Closing it, harmless at any
  * time before it is read or after, releases what was fetched.
  */
-public sealed interface RowGroupView extends Closeable permits ParquetView, StreamedView {
+public sealed interface RowGroupView extends Closeable
+    permits ParquetView, SplicedView, StreamedView {
 
   SourceFile.RowGroup rowGroup();
 

@@ -9,7 +9,8 @@ import org.apache.arrow.memory.BufferAllocator;
  * A data file or delete file, of any format, whose schema is read and whose columns are mapped. It
  * is read one row group at a time. Thread-safe; holds no resource but memory.
  */
-public abstract sealed class SourceFile implements Closeable permits ParquetSource, StreamedSource {
+public abstract sealed class SourceFile implements Closeable
+    permits ParquetSource, SpliceSource, StreamedSource {
   /**
    * A row group of the file. A file in a format that is read from its beginning is all one.
    *

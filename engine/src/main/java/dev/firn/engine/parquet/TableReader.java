@@ -22,6 +22,7 @@ import org.apache.iceberg.io.InputFile;
 import org.apache.iceberg.mapping.MappedField;
 import org.apache.iceberg.mapping.MappingUtil;
 import org.apache.iceberg.mapping.NameMapping;
+import org.apache.iceberg.parquet.ParquetSchemaUtil;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.TypeUtil;
 import org.jspecify.annotations.Nullable;
@@ -138,17 +139,64 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     return open(file, columns, facts, true);
   }
 
-  private SourceFile open(FileScanTask task, Schema columns, boolean keepRequired)
+  /**
+   * Opens a data file whose rows go into files of the schema {@code columns}. Of one in Parquet,
+   * row groups are fetched as {@link SplicedView}s, of others as {@link #open} has them.
+   *
+   * @param allocator for column chunks as they are stored
+   * @param bytesMax row groups of more compressed bytes are not spliced
+   * @throws UnsupportedFileException if the file, or a column of it, cannot be read
+   * @throws CorruptFileException if the file is not what the table's metadata says
+   */
+  public SourceFile openToSplice(
+      FileScanTask task, Schema columns, BufferAllocator allocator, long bytesMax)
       throws IOException {
     DataFile file = task.file();
+    Projection.FileFacts facts = facts(task);
+    if (file.format() != FileFormat.PARQUET) {
+      return open(file, columns, facts, true);
+    }
+    checkPlain(file);
+    ParquetFooter footer =
+        ParquetFooter.read(
+            ranges, file.location(), file.fileSizeInBytes(), ParquetFooter.TAIL_BYTES);
+    FileField root = root(footer, file);
+    Projection projection = Projection.of(root, columns, table, facts, true);
+    Map<Integer, Long> nanCounts = file.nanValueCounts();
+    SpliceColumns spliced =
+        new SpliceColumns(
+            projection,
+            columns,
+            ParquetSchemaUtil.convert(columns, "table"),
+            nanCounts == null ? Map.of() : nanCounts);
+    return new SpliceSource(
+        parquet(footer, root, projection, columns, file),
+        footer,
+        spliced,
+        places -> {
+          Schema some = new Schema(places.stream().map(columns.columns()::get).toList());
+          FileField again = root(footer, file);
+          Projection ofSome = Projection.of(again, some, table, facts, true);
+          return parquet(footer, again, ofSome, some, file);
+        },
+        ranges,
+        allocator,
+        bytesMax);
+  }
+
+  private SourceFile open(FileScanTask task, Schema columns, boolean keepRequired)
+      throws IOException {
+    return open(task.file(), columns, facts(task), keepRequired);
+  }
+
+  private Projection.FileFacts facts(FileScanTask task) {
+    DataFile file = task.file();
     PartitionSpec spec = specs.getOrDefault(file.specId(), task.spec());
-    Projection.FileFacts facts =
-        new Projection.FileFacts(
-            file.location(),
-            Projection.constants(spec, file.partition()),
-            file.firstRowId(),
-            file.dataSequenceNumber());
-    return open(file, columns, facts, keepRequired);
+    return new Projection.FileFacts(
+        file.location(),
+        Projection.constants(spec, file.partition()),
+        file.firstRowId(),
+        file.dataSequenceNumber());
   }
 
   private SourceFile open(
@@ -183,11 +231,25 @@ public final class TableReader implements DeleteSource, AutoCloseable {
             file.location(),
             fileLength,
             whole ? DELETES_READ_WHOLE_BYTES_MAX : ParquetFooter.TAIL_BYTES);
+    FileField root = root(footer, file);
+    Projection projection = Projection.of(root, columns, table, facts, keepRequired);
+    return parquet(footer, root, projection, columns, file);
+  }
+
+  private FileField root(ParquetFooter footer, ContentFile<?> file) {
     FileField root = footer.schema();
     if (!root.anyId()) {
       identify(root, file);
     }
-    Projection projection = Projection.of(root, columns, table, facts, keepRequired);
+    return root;
+  }
+
+  private ParquetSource parquet(
+      ParquetFooter footer,
+      FileField root,
+      Projection projection,
+      Schema columns,
+      ContentFile<?> file) {
     return new ParquetSource(
         footer,
         ViewSchema.of(root),

@@ -12,6 +12,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ReportTest {
@@ -36,6 +37,7 @@ class ReportTest {
             "unmatched_deletes",
             "rows",
             "bytes",
+            "moved",
             "seconds",
             "peak_memory_bytes",
             "memory",
@@ -52,6 +54,9 @@ class ReportTest {
     assertThat(names(json.get("rows")))
         .containsExactly("read", "deleted", "written", "carried_over", "verified");
     assertThat(names(json.get("bytes"))).containsExactly("read", "written");
+    assertThat(names(json.get("moved")))
+        .containsExactly(
+            "bytes_spliced", "bytes_filtered", "bytes_transcoded", "transcoded_because");
     assertThat(names(json.get("seconds"))).containsExactly("total", "plan", "rewrite", "commit");
     assertThat(names(json.get("failures").get(0))).containsExactly("group", "kind", "message");
     assertThat(json.get("failures").get(0).get("kind").asText()).isEqualTo("conflict");
@@ -117,6 +122,7 @@ class ReportTest {
         new CompactionReport.UnmatchedDeletes(7, 1, 0, 2, 1_500),
         new CompactionReport.Rows(1_000_000, 1_000, 999_000, 0, 0),
         new CompactionReport.Bytes(5 << 20, 4 << 20),
+        new CompactionReport.Moved(3 << 20, 1 << 20, 10, Map.of("not in the file", 10L)),
         new CompactionReport.Seconds(3.5, 0.5, 2.5, 0.5),
         1 << 30,
         new MemoryUse(

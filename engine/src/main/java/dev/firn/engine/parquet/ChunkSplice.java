@@ -1,0 +1,234 @@
+package dev.firn.engine.parquet;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Map;
+import org.apache.parquet.bytes.BytesInput;
+import org.apache.parquet.column.Encoding;
+import org.apache.parquet.column.ParquetProperties;
+import org.apache.parquet.column.statistics.Statistics;
+import org.apache.parquet.format.DataPageHeader;
+import org.apache.parquet.format.DataPageHeaderV2;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Moves rows of a column chunk into one that is being built, page by page: as it is where all rows
+ * of a page are wanted, else filtered in the page's encoding. Used by one thread at a time.
+ */
+final class ChunkSplice {
+  /* A page is small if it has less than this share of the rows and bytes that a page may have: two
+  that follow one another become one. */
+  private static final int SMALL_DIVISOR = 4;
+
+  private final SourceChunk source;
+  private final ColumnChunkBuilder target;
+  private final ParquetProperties settings;
+  private final boolean hasNoNan;
+  private long copied;
+  private long recompressed;
+  private long filtered;
+
+  /**
+   * @param hasNoNan whether it is known that no value is NaN
+   */
+  ChunkSplice(
+      SourceChunk source, ColumnChunkBuilder target, ParquetProperties settings, boolean hasNoNan) {
+    this.source = source;
+    this.target = target;
+    this.settings = settings;
+    this.hasNoNan = hasNoNan;
+  }
+
+  /**
+   * Moves the live ones of the rows {@code [from, to)} of the row group.
+   *
+   * @param live a bit for each row of the row group, bit 0 of word 0 first
+   */
+  SpliceTotals move(long[] live, int from, int to) throws IOException {
+    Compressors.Lent lent = target.compressor();
+    lent.take();
+    try {
+      for (SourceChunk.Page page : source.pages()) {
+        int first = Math.max(from, page.firstRow());
+        int end = Math.min(to, page.endRow());
+        if (first < end) {
+          move(page, live, first, end, lent.pageTools());
+        }
+      }
+    } finally {
+      lent.giveBack();
+    }
+    return new SpliceTotals(copied, recompressed, filtered, Map.of());
+  }
+
+  private void move(SourceChunk.Page page, long[] live, int first, int end, PageTools tools)
+      throws IOException {
+    int wanted = LiveBits.count(live, first, end);
+    if (wanted == 0) {
+      return;
+    }
+    boolean isWhole = wanted == page.rows();
+    if (isWhole && !isToBeJoined(page) && copy(page, tools)) {
+      return;
+    }
+    PageRows rows = source.decode(page, tools);
+    if (!isWhole) {
+      long[] selected = LiveBits.slice(live, page.firstRow(), page.rows(), first, end);
+      rows.keep(
+          selected,
+          source.column().getMaxDefinitionLevel(),
+          source.column().getMaxRepetitionLevel() > 0);
+    }
+    target.append(rows, page.columnEncoding());
+    filtered += page.length();
+  }
+
+  /* A small page that follows rows which are waiting, or another small page. */
+  private boolean isToBeJoined(SourceChunk.Page page) {
+    return isSmall(page.rows(), page.header().getUncompressed_page_size())
+        && (target.hasOpenPage() || target.endsWithSmallPage(this::isSmall));
+  }
+
+  private boolean isSmall(int rows, long bytes) {
+    return rows < settings.getPageRowCountLimit() / SMALL_DIVISOR
+        && bytes < settings.getPageSizeThreshold() / SMALL_DIVISOR;
+  }
+
+  private boolean copy(SourceChunk.Page page, PageTools tools) throws IOException {
+    if (page.isOfIds()) {
+      if (!hasValues(page, tools)) {
+        return false; // then there need not be a dictionary, but readers ask for it
+      }
+      SourceDictionary dictionary = source.dictionary(tools);
+      if (dictionary == null) {
+        throw source.corrupt("a page has numbers of a dictionary, but there is none");
+      }
+      if (!target.adopt(dictionary)) {
+        return false;
+      }
+    }
+    boolean observed =
+        page.statistics() == null && target.hasStatistics()
+            || target.hasBloomFilter()
+            || target.countsNans() && !(hasNoNan && page.isExact() && target.hasStatistics())
+            || page.nulls() < 0;
+    Statistics<?> statistics = page.statistics();
+    int nulls = page.nulls();
+    if (observed) {
+      PageRows rows = source.decode(page, tools);
+      nulls = rows.entries() - rows.valueCount();
+      statistics = target.observe(rows);
+      statistics.incrementNumNulls(nulls);
+    } else if (statistics == null || !target.hasStatistics()) {
+      statistics = target.noStatistics();
+    }
+    ChunkPages.ExactBounds exact =
+        observed || page.isExact() || !target.hasStatistics()
+            ? null
+            : other -> exactStatistics(page, other);
+    add(page, statistics, nulls, exact, observed, tools);
+    return true;
+  }
+
+  private boolean hasValues(SourceChunk.Page page, PageTools tools) throws IOException {
+    Statistics<?> known = page.statistics();
+    return known == null ? source.decode(page, tools).valueCount() > 0 : known.hasNonNullValue();
+  }
+
+  /* The values were counted when the page was copied, where they had to be. */
+  private Statistics<?> exactStatistics(SourceChunk.Page page, PageTools tools) throws IOException {
+    PageRows rows = source.decode(page, tools);
+    Statistics<?> statistics = target.boundsOf(rows);
+    statistics.incrementNumNulls(rows.entries() - rows.valueCount());
+    return statistics;
+  }
+
+  private void add(
+      SourceChunk.Page page,
+      Statistics<?> statistics,
+      int nulls,
+      ChunkPages.@Nullable ExactBounds exact,
+      boolean observed,
+      PageTools tools)
+      throws IOException {
+    Compressors.Lent compressor = target.compressor();
+    CompressionCodecName codec = compressor.getCodecName();
+    Encoding encoding = page.isOfIds() ? target.ofIds() : page.columnEncoding();
+    ByteBuffer stored = source.stored(page);
+    int uncompressed = page.header().getUncompressed_page_size();
+    BytesInput repetitions = BytesInput.empty();
+    BytesInput definitions = BytesInput.empty();
+    ByteBuffer data = stored;
+    int dataBytes = uncompressed;
+    boolean isCompressed = true;
+    Encoding ofRepetitions = Encoding.RLE;
+    Encoding ofDefinitions = Encoding.RLE;
+    if (page.isV2()) {
+      DataPageHeaderV2 header = page.header().getData_page_header_v2();
+      int levels = source.levelBytes(page);
+      int start = stored.position();
+      int ofRows = header.getRepetition_levels_byte_length();
+      repetitions = BytesInput.from(slice(stored, start, start + ofRows));
+      definitions = BytesInput.from(slice(stored, start + ofRows, start + levels));
+      data = slice(stored, start + levels, stored.limit());
+      dataBytes = uncompressed - levels;
+      isCompressed =
+          (!header.isSetIs_compressed() || header.isIs_compressed()) && data.hasRemaining();
+    } else {
+      DataPageHeader header = page.header().getData_page_header();
+      ofRepetitions = Encoding.valueOf(header.getRepetition_level_encoding().name());
+      ofDefinitions = Encoding.valueOf(header.getDefinition_level_encoding().name());
+    }
+    boolean isV2 = page.isV2();
+    if (source.column().getMaxDefinitionLevel() < target.definitionMax()) {
+      // The page has no levels. Those of the second version stand outside of what is compressed.
+      isV2 = true;
+      definitions = BytesInput.from(allDefined(page.entries()));
+    }
+    boolean isSameCodec = codec == source.codec() || !isCompressed;
+    BytesInput body = BytesInput.from(data);
+    if (!isSameCodec) {
+      ByteBuffer inflated = source.inflate(data.slice(), dataBytes, tools);
+      repetitions = BytesInput.copy(repetitions);
+      definitions = BytesInput.copy(definitions);
+      body = BytesInput.copy(compressor.compress(BytesInput.from(inflated)));
+    }
+    ChunkPages.DataPage copy =
+        new ChunkPages.DataPage(
+            isV2,
+            repetitions,
+            definitions,
+            body,
+            isCompressed,
+            dataBytes,
+            page.entries(),
+            nulls,
+            page.rows(),
+            ofRepetitions,
+            ofDefinitions,
+            encoding,
+            statistics,
+            page.sizes(),
+            exact);
+    target.copy(copy, source.raw(), observed);
+    if (isSameCodec) {
+      copied += page.length();
+    } else {
+      recompressed += page.length();
+    }
+  }
+
+  /* One run of the highest level, which is 1. */
+  private static byte[] allDefined(int entries) {
+    PageBuffer run = new PageBuffer();
+    run.putUnsignedVarInt(entries << 1);
+    run.putByte(1);
+    return Arrays.copyOf(run.bytes(), run.size());
+  }
+
+  private static ByteBuffer slice(ByteBuffer buffer, int from, int to) {
+    return buffer.duplicate().position(from).limit(to);
+  }
+}

@@ -1,0 +1,577 @@
+package dev.firn.engine.parquet;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.CRC32;
+import org.apache.parquet.bytes.ByteBufferInputStream;
+import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.column.statistics.SizeStatistics;
+import org.apache.parquet.column.statistics.Statistics;
+import org.apache.parquet.format.DataPageHeader;
+import org.apache.parquet.format.DataPageHeaderV2;
+import org.apache.parquet.format.Encoding;
+import org.apache.parquet.format.PageHeader;
+import org.apache.parquet.format.PageType;
+import org.apache.parquet.format.Util;
+import org.apache.parquet.format.converter.ParquetMetadataConverter;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
+import org.apache.parquet.internal.column.columnindex.ColumnIndex;
+import org.apache.parquet.internal.column.columnindex.OffsetIndex;
+import org.apache.parquet.io.ParquetDecodingException;
+import org.apache.parquet.schema.PrimitiveType;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The pages of a column chunk that is spliced: where they are, which rows they have and what is
+ * known of their values. Made from headers and indexes alone. Thread-safe.
+ */
+final class SourceChunk {
+
+  /**
+   * Where a chunk comes from, and what its file says of it.
+   *
+   * @param location of the file, for messages
+   * @param rowGroup ordinal, for messages
+   * @param rows of the row group
+   * @param entries of the chunk, nulls among them
+   * @param bytes of its pages; indexes may follow them
+   * @param createdBy the writer of the file; readers work around bugs of old ones. Null if unknown
+   * @param columnIndex as it is stored, null if there is none
+   * @param offsetIndex the same
+   */
+  record Origin(
+      String location,
+      int rowGroup,
+      long rows,
+      long entries,
+      int bytes,
+      CompressionCodecName codec,
+      @Nullable String createdBy,
+      byte @Nullable [] columnIndex,
+      byte @Nullable [] offsetIndex) {}
+
+  /**
+   * A data page.
+   *
+   * @param at where its content begins in the chunk
+   * @param length of its content
+   * @param firstRow in the row group
+   * @param nulls -1 if that is not known
+   * @param statistics what the file says of the values, with the nulls if they are known; null if
+   *     that is not enough
+   * @param isExact whether the bounds in {@code statistics} are values of the page
+   * @param sizes null if they are not known
+   */
+  record Page(
+      PageHeader header,
+      int at,
+      int length,
+      int firstRow,
+      int rows,
+      int entries,
+      int nulls,
+      @Nullable Statistics<?> statistics,
+      boolean isExact,
+      @Nullable SizeStatistics sizes) {
+
+    boolean isV2() {
+      return header.getType() == PageType.DATA_PAGE_V2;
+    }
+
+    Encoding encoding() {
+      return isV2()
+          ? header.getData_page_header_v2().getEncoding()
+          : header.getData_page_header().getEncoding();
+    }
+
+    /** The encoding as parquet-java names it. */
+    org.apache.parquet.column.Encoding columnEncoding() {
+      return org.apache.parquet.column.Encoding.valueOf(encoding().name());
+    }
+
+    boolean isOfIds() {
+      return encoding() == Encoding.PLAIN_DICTIONARY || encoding() == Encoding.RLE_DICTIONARY;
+    }
+
+    int endRow() {
+      return firstRow + rows;
+    }
+  }
+
+  private final RawChunk raw;
+  private final ColumnDescriptor column;
+  private final PrimitiveType type; // as the output has it, for statistics
+  private final Origin origin;
+  private final List<Page> pages = new ArrayList<>();
+  private @Nullable PageHeader dictionaryHeader; // null if there is none
+  private int dictionaryAt;
+  private volatile @Nullable SourceDictionary dictionary; // null before it is needed
+
+  /**
+   * @param raw its count is taken over and released by {@link #close()}; after a failure it is the
+   *     caller's still
+   * @param column as the file has it, of the same physical type as the output's
+   * @param type as the output has it
+   * @throws CorruptFileException if the pages are not what the footer says, or one is not what its
+   *     checksum says
+   * @throws UnsupportedPageException if a page can only be decoded by another reader
+   */
+  SourceChunk(RawChunk raw, ColumnDescriptor column, PrimitiveType type, Origin origin) {
+    this.raw = raw;
+    this.column = column;
+    this.type = type;
+    this.origin = origin;
+    try {
+      read();
+    } catch (MalformedPageException | IOException malformed) {
+      throw corrupt(malformed.getMessage());
+    }
+  }
+
+  private void read() throws IOException {
+    ColumnIndex columnIndex = columnIndex();
+    OffsetIndex offsetIndex = offsetIndex();
+    List<PageHeader> headers = new ArrayList<>();
+    List<Integer> places = new ArrayList<>();
+    long entries = 0;
+    int at = 0;
+    while (entries < origin.entries()) {
+      if (at >= origin.bytes()) {
+        throw new MalformedPageException("it ends after " + entries + " values");
+      }
+      ByteBuffer rest = raw.slice(at, origin.bytes() - at);
+      ByteBufferInputStream in = ByteBufferInputStream.wrap(rest);
+      PageHeader header = header(in);
+      int content = at + (int) in.position();
+      int length = header.getCompressed_page_size();
+      if (length < 0 || length > origin.bytes() - content) {
+        throw new MalformedPageException("a page is said to have " + length + " bytes");
+      }
+      check(header, content, length);
+      if (header.getType() == PageType.DICTIONARY_PAGE && headers.isEmpty() && at == 0) {
+        if (!header.isSetDictionary_page_header()) {
+          throw new MalformedPageException("its dictionary page has no header");
+        }
+        dictionaryHeader = header;
+        dictionaryAt = content;
+      } else {
+        entries += entries(header);
+        headers.add(header);
+        places.add(content);
+      }
+      at = content + length;
+    }
+    if (entries != origin.entries()) {
+      throw new MalformedPageException(
+          "its pages have " + entries + " values, the footer says " + origin.entries());
+    }
+    if (columnIndex != null && columnIndex.getNullPages().size() != headers.size()) {
+      columnIndex = null;
+    }
+    if (offsetIndex != null && offsetIndex.getPageCount() != headers.size()) {
+      offsetIndex = null;
+    }
+    long row = 0;
+    for (int page = 0; page < headers.size(); page++) {
+      PageHeader header = headers.get(page);
+      long rows = rows(header, page, offsetIndex);
+      if (rows < 0 || row + rows > origin.rows()) {
+        throw new MalformedPageException("its pages have more rows than the row group");
+      }
+      pages.add(
+          page(header, places.get(page), page, (int) row, (int) rows, columnIndex, offsetIndex));
+      row += rows;
+    }
+    if (row != origin.rows()) {
+      throw new MalformedPageException(
+          "its pages have " + row + " rows, the row group has " + origin.rows());
+    }
+  }
+
+  private static PageHeader header(ByteBufferInputStream in) throws IOException {
+    try {
+      return Util.readPageHeader(in);
+    } catch (RuntimeException malformed) {
+      throw new MalformedPageException("a page header cannot be read: " + malformed);
+    }
+  }
+
+  private void check(PageHeader header, int content, int length) {
+    if (!header.isSetCrc()) {
+      return;
+    }
+    CRC32 crc = new CRC32();
+    crc.update(raw.slice(content, length));
+    if ((int) crc.getValue() != header.getCrc()) {
+      throw new MalformedPageException(
+          "a page of "
+              + length
+              + " bytes does not have the checksum in its header: its bytes have changed since it"
+              + " was written");
+    }
+  }
+
+  private int entries(PageHeader header) {
+    Encoding encoding;
+    int entries;
+    if (header.getType() == PageType.DATA_PAGE && header.isSetData_page_header()) {
+      DataPageHeader first = header.getData_page_header();
+      encoding = first.getEncoding();
+      entries = first.getNum_values();
+    } else if (header.getType() == PageType.DATA_PAGE_V2 && header.isSetData_page_header_v2()) {
+      DataPageHeaderV2 second = header.getData_page_header_v2();
+      encoding = second.getEncoding();
+      entries = second.getNum_values();
+    } else {
+      throw new UnsupportedPageException("it has a page of type " + header.getType());
+    }
+    if (entries < 0) {
+      throw new MalformedPageException("a page is said to have " + entries + " values");
+    }
+    PrimitiveTypeName type = column.getPrimitiveType().getPrimitiveTypeName();
+    if (encoding == null || !PageContent.supports(encoding, type)) {
+      throw new UnsupportedPageException("encoding " + encoding);
+    }
+    if (entries * 16L + header.getUncompressed_page_size() > PageTools.PAGE_MEMORY_BYTES_MAX) {
+      throw new UnsupportedPageException("a page of " + entries + " values");
+    }
+    return entries;
+  }
+
+  private long rows(PageHeader header, int page, @Nullable OffsetIndex offsetIndex) {
+    if (column.getMaxRepetitionLevel() == 0) {
+      return entries(header);
+    }
+    if (header.isSetData_page_header_v2()) {
+      return header.getData_page_header_v2().getNum_rows();
+    }
+    if (offsetIndex == null) {
+      throw new UnsupportedPageException("rows of a list without an offset index");
+    }
+    return offsetIndex.getLastRowIndex(page, origin.rows())
+        - offsetIndex.getFirstRowIndex(page)
+        + 1;
+  }
+
+  private Page page(
+      PageHeader header,
+      int at,
+      int page,
+      int firstRow,
+      int rows,
+      @Nullable ColumnIndex columnIndex,
+      @Nullable OffsetIndex offsetIndex) {
+    int entries = entries(header);
+    Statistics<?> statistics = indexed(page, columnIndex);
+    if (statistics == null) {
+      statistics = ofHeader(header);
+    }
+    int nulls = -1;
+    if (column.getMaxDefinitionLevel() == 0) {
+      nulls = 0;
+    } else if (header.isSetData_page_header_v2()) {
+      nulls = header.getData_page_header_v2().getNum_nulls();
+    } else if (statistics != null && statistics.isNumNullsSet()) {
+      nulls = (int) statistics.getNumNulls();
+    }
+    if (statistics != null) {
+      boolean isKnown = nulls >= 0 && (statistics.hasNonNullValue() || nulls == entries);
+      if (isKnown) {
+        statistics.setNumNulls(nulls);
+      } else {
+        statistics = null;
+      }
+    }
+    return new Page(
+        header,
+        at,
+        header.getCompressed_page_size(),
+        firstRow,
+        rows,
+        entries,
+        nulls,
+        statistics,
+        statistics != null && isExact(statistics),
+        sizes(page, columnIndex, offsetIndex));
+  }
+
+  private @Nullable Statistics<?> indexed(int page, @Nullable ColumnIndex index) {
+    if (index == null) {
+      return null;
+    }
+    Statistics.Builder builder = Statistics.getBuilderForReading(type);
+    if (!index.getNullPages().get(page)) {
+      builder
+          .withMin(bytes(index.getMinValues().get(page)))
+          .withMax(bytes(index.getMaxValues().get(page)));
+    }
+    List<Long> nulls = index.getNullCounts();
+    if (nulls != null && nulls.size() > page) {
+      builder.withNumNulls(nulls.get(page));
+    }
+    return build(builder);
+  }
+
+  private @Nullable Statistics<?> ofHeader(PageHeader header) {
+    org.apache.parquet.format.Statistics stored =
+        header.isSetData_page_header_v2()
+            ? header.getData_page_header_v2().getStatistics()
+            : header.getData_page_header().getStatistics();
+    if (stored == null) {
+      return null;
+    }
+    try {
+      return new ParquetMetadataConverter().fromParquetStatistics(origin.createdBy(), stored, type);
+    } catch (RuntimeException malformed) {
+      return null; // as if it had none
+    }
+  }
+
+  /* A bound of the wrong length is none. */
+  private static @Nullable Statistics<?> build(Statistics.Builder builder) {
+    try {
+      return builder.build();
+    } catch (RuntimeException malformed) {
+      return null;
+    }
+  }
+
+  private static byte[] bytes(ByteBuffer buffer) {
+    byte[] bytes = new byte[buffer.remaining()];
+    buffer.duplicate().get(bytes);
+    return bytes;
+  }
+
+  /* Bounds of byte strings can have been cut. Zeros may have got another sign than they have. */
+  private boolean isExact(Statistics<?> statistics) {
+    if (!statistics.hasNonNullValue()) {
+      return true;
+    }
+    return switch (column.getType()) {
+      case FLOAT, DOUBLE -> {
+        double min = ((Number) statistics.genericGetMin()).doubleValue();
+        double max = ((Number) statistics.genericGetMax()).doubleValue();
+        yield min != 0 && max != 0;
+      }
+      case BINARY -> false;
+      case FIXED_LEN_BYTE_ARRAY -> {
+        int width = column.getTypeLength();
+        yield statistics.getMinBytes().length == width && statistics.getMaxBytes().length == width;
+      }
+      default -> true;
+    };
+  }
+
+  private @Nullable SizeStatistics sizes(
+      int page, @Nullable ColumnIndex columnIndex, @Nullable OffsetIndex offsetIndex) {
+    int definitionMax = column.getMaxDefinitionLevel();
+    int repetitionMax = column.getMaxRepetitionLevel();
+    long unencoded = 0;
+    if (column.getType() == PrimitiveTypeName.BINARY) {
+      if (offsetIndex == null || offsetIndex.getUnencodedByteArrayDataBytes(page).isEmpty()) {
+        return null;
+      }
+      unencoded = offsetIndex.getUnencodedByteArrayDataBytes(page).get();
+    }
+    List<Long> repetitions = List.of();
+    List<Long> definitions = List.of();
+    if (repetitionMax > 0 || definitionMax > 1) {
+      if (columnIndex == null) {
+        return null;
+      }
+      repetitions = histogram(columnIndex.getRepetitionLevelHistogram(), page, repetitionMax, 0);
+      definitions = histogram(columnIndex.getDefinitionLevelHistogram(), page, definitionMax, 1);
+      if (repetitions.isEmpty() && repetitionMax > 0
+          || definitions.isEmpty() && definitionMax > 1) {
+        return null;
+      }
+    }
+    return new SizeStatistics(type, unencoded, repetitions, definitions);
+  }
+
+  private static List<Long> histogram(
+      @Nullable List<Long> ofAllPages, int page, int levelMax, int levelsWithout) {
+    int levels = levelMax + 1;
+    return levelMax <= levelsWithout
+            || ofAllPages == null
+            || ofAllPages.size() < (page + 1) * levels
+        ? List.of()
+        : List.copyOf(ofAllPages.subList(page * levels, (page + 1) * levels));
+  }
+
+  private @Nullable ColumnIndex columnIndex() {
+    byte[] stored = origin.columnIndex();
+    if (stored == null) {
+      return null;
+    }
+    try {
+      return ParquetMetadataConverter.fromParquetColumnIndex(
+          type, Util.readColumnIndex(new ByteArrayInputStream(stored)));
+    } catch (IOException | RuntimeException malformed) {
+      return null; // the pages are looked into then
+    }
+  }
+
+  private @Nullable OffsetIndex offsetIndex() {
+    byte[] stored = origin.offsetIndex();
+    if (stored == null) {
+      return null;
+    }
+    try {
+      return ParquetMetadataConverter.fromParquetOffsetIndex(
+          Util.readOffsetIndex(new ByteArrayInputStream(stored)));
+    } catch (IOException | RuntimeException malformed) {
+      return null;
+    }
+  }
+
+  List<Page> pages() {
+    return pages;
+  }
+
+  CompressionCodecName codec() {
+    return origin.codec();
+  }
+
+  RawChunk raw() {
+    return raw;
+  }
+
+  /** Bytes as they are stored. */
+  long bytes() {
+    return raw.length();
+  }
+
+  ColumnDescriptor column() {
+    return column;
+  }
+
+  /** The content of a page as it is stored; valid as long as the chunk is retained. */
+  ByteBuffer stored(Page page) {
+    return raw.slice(page.at(), page.length());
+  }
+
+  /** The dictionary; null if the chunk has none. */
+  @Nullable SourceDictionary dictionary(PageTools tools) throws IOException {
+    PageHeader header = dictionaryHeader;
+    if (header == null) {
+      return null;
+    }
+    SourceDictionary known = dictionary;
+    if (known == null) {
+      try {
+        ByteBuffer body =
+            tools.inflate(
+                codec(),
+                raw.slice(dictionaryAt, header.getCompressed_page_size()),
+                header.getUncompressed_page_size());
+        PageContent content = tools.content();
+        content.decode(header.getDictionary_page_header(), body, column);
+        known = SourceDictionary.of(content);
+      } catch (MalformedPageException | ParquetDecodingException malformed) {
+        throw corrupt("its dictionary: " + malformed.getMessage());
+      }
+      dictionary = known;
+    }
+    return known;
+  }
+
+  /**
+   * What is in a page. Valid until the tools are used for another.
+   *
+   * @throws CorruptFileException if the page is not what its header says
+   */
+  PageRows decode(Page page, PageTools tools) throws IOException {
+    SourceDictionary entries = page.isOfIds() ? dictionary(tools) : null;
+    int size = entries == null ? 0 : entries.size();
+    PageContent content = tools.content();
+    PageHeader header = page.header();
+    ByteBuffer stored = stored(page);
+    try {
+      if (page.isV2()) {
+        DataPageHeaderV2 second = header.getData_page_header_v2();
+        int levels = levelBytes(page);
+        ByteBuffer values = stored.duplicate().position(stored.position() + levels);
+        if (!second.isSetIs_compressed() || second.isIs_compressed()) {
+          values = inflateValues(page, values.slice(), tools);
+        }
+        content.decode(second, stored, values, column, size);
+      } else {
+        ByteBuffer body = tools.inflate(codec(), stored, header.getUncompressed_page_size());
+        content.decode(header.getData_page_header(), body, column, size);
+      }
+    } catch (MalformedPageException malformed) {
+      throw corrupt(malformed.getMessage());
+    }
+    if (column.getMaxRepetitionLevel() > 0) {
+      checkRows(page, content);
+    }
+    return new PageRows(content, entries, page.rows());
+  }
+
+  /**
+   * What is compressed in {@code part} of a page. Valid until the tools are used for another.
+   *
+   * @throws CorruptFileException if it is not what the codec makes, or not so many bytes
+   */
+  ByteBuffer inflate(ByteBuffer part, int size, PageTools tools) throws IOException {
+    try {
+      return tools.inflate(codec(), part, size);
+    } catch (MalformedPageException malformed) {
+      throw corrupt(malformed.getMessage());
+    }
+  }
+
+  /** Bytes of levels before the values of a page of the second version. */
+  int levelBytes(Page page) {
+    DataPageHeaderV2 second = page.header().getData_page_header_v2();
+    long levels =
+        (long) second.getRepetition_levels_byte_length()
+            + second.getDefinition_levels_byte_length();
+    if (second.getRepetition_levels_byte_length() < 0
+        || second.getDefinition_levels_byte_length() < 0
+        || levels > page.length()
+        || levels > page.header().getUncompressed_page_size()) {
+      throw corrupt("the levels of a page are said to have " + levels + " bytes");
+    }
+    return (int) levels;
+  }
+
+  private ByteBuffer inflateValues(Page page, ByteBuffer values, PageTools tools)
+      throws IOException {
+    int size = page.header().getUncompressed_page_size() - levelBytes(page);
+    // Where there are no values, some writers leave nothing, and others the codec's nothing.
+    return size == 0 ? ByteBuffer.allocate(0) : tools.inflate(codec(), values, size);
+  }
+
+  private void checkRows(Page page, PageContent content) {
+    byte[] repetitions = content.repetitions();
+    int rows = 0;
+    for (int entry = 0; entry < content.entries(); entry++) {
+      rows += repetitions[entry] == 0 ? 1 : 0;
+    }
+    if (rows != page.rows() || content.entries() > 0 && repetitions[0] != 0) {
+      throw corrupt("a page has " + rows + " rows, its index says " + page.rows());
+    }
+  }
+
+  /** Releases the bytes, unless pages of them are kept elsewhere. */
+  void close() {
+    raw.release();
+  }
+
+  CorruptFileException corrupt(@Nullable String why) {
+    return ParquetFooter.corrupt(
+        origin.location(),
+        "column "
+            + String.join(".", column.getPath())
+            + " in row group "
+            + origin.rowGroup()
+            + ": "
+            + why);
+  }
+}
