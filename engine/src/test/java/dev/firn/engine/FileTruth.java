@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.firn.testdata.TableRows;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -14,6 +15,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.iceberg.Accessor;
 import org.apache.iceberg.DataFile;
+import org.apache.iceberg.MetricsConfig;
+import org.apache.iceberg.MetricsModes;
 import org.apache.iceberg.PartitionKey;
 import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
@@ -115,6 +118,7 @@ final class FileTruth {
     }
     for (Types.NestedField leaf : leaves) {
       checkColumn(file, leaf, values.get(leaf.fieldId()));
+      checkExact(table, file, leaf, values.get(leaf.fieldId()));
     }
   }
 
@@ -168,6 +172,49 @@ final class FileTruth {
                 assertThat(ordered)
                     .as("upper bound of %s (M2)", name)
                     .allMatch(value -> comparator.compare(upper, value) >= 0));
+  }
+
+  /* Engines answer MIN and MAX from bounds that were not truncated. */
+  private static void checkExact(
+      Table table, DataFile file, Types.NestedField leaf, List<Object> column) {
+    Type.TypeID type = leaf.type().typeId();
+    MetricsModes.MetricsMode mode =
+        MetricsConfig.forTable(table).columnMode(table.schema().findColumnName(leaf.fieldId()));
+    boolean canBeTruncated =
+        (type == Type.TypeID.STRING || type == Type.TypeID.BINARY || type == Type.TypeID.FIXED)
+            && mode instanceof MetricsModes.Truncate;
+    if (type == Type.TypeID.UNKNOWN || type == Type.TypeID.UUID || canBeTruncated) {
+      return;
+    }
+    Comparator<Object> comparator = Comparators.forType(leaf.type().asPrimitiveType());
+    List<Object> ordered = column.stream().filter(value -> value != null && !isNan(value)).toList();
+    if (ordered.isEmpty()) {
+      return;
+    }
+    String name = leaf.name() + " of " + file.location();
+    Object least = Collections.min(ordered, comparator);
+    Object greatest = Collections.max(ordered, comparator);
+    bound(file.lowerBounds(), leaf)
+        .ifPresent(
+            lower ->
+                assertThat(isSame(lower, least, comparator))
+                    .as("lower bound %s of %s is its least value %s (M5)", lower, name, least)
+                    .isTrue());
+    bound(file.upperBounds(), leaf)
+        .ifPresent(
+            upper ->
+                assertThat(isSame(upper, greatest, comparator))
+                    .as("upper bound %s of %s is its greatest value %s (M5)", upper, name, greatest)
+                    .isTrue());
+  }
+
+  /* Zeros are equal whatever their sign. */
+  private static boolean isSame(Object bound, Object value, Comparator<Object> comparator) {
+    return comparator.compare(bound, value) == 0
+        || bound instanceof Number one
+            && value instanceof Number other
+            && one.doubleValue() == 0
+            && other.doubleValue() == 0;
   }
 
   private static Optional<Object> bound(Map<Integer, ByteBuffer> bounds, Types.NestedField leaf) {

@@ -8,7 +8,7 @@ import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.Types;
 
 /** Schemas of every v2 primitive type, in version 3 nanoseconds too, nested in all ways. */
-final class RandomTypes {
+public final class RandomTypes {
   private static final int MAP_KEY_TYPES = 7;
 
   private final Random random;
@@ -16,14 +16,18 @@ final class RandomTypes {
   private final boolean nanoseconds;
   private int lastId;
 
-  RandomTypes(Random random, int depthMax, boolean nanoseconds) {
+  /**
+   * @param depthMax types are nested at most this deep
+   * @param nanoseconds whether there are timestamps of nanoseconds, which version 3 has
+   */
+  public RandomTypes(Random random, int depthMax, boolean nanoseconds) {
     this.random = random;
     this.depthMax = depthMax;
     this.nanoseconds = nanoseconds;
   }
 
   /** A schema whose first column is a required long by the name of id. */
-  Schema schema(int columns) {
+  public Schema schema(int columns) {
     List<Types.NestedField> fields = new ArrayList<>();
     fields.add(Types.NestedField.required(++lastId, "id", Types.LongType.get()));
     for (int i = 0; i < columns; i++) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * payloads, negative zero, infinities, extremes, empty strings and bytes, surrogate pairs, times
  * before 1970. Half of a column's values come from a few that repeat, so that keys meet.
  */
-final class RandomValues {
+public final class RandomValues {
   private static final LocalDate EARLIEST = LocalDate.of(1, 1, 1);
   private static final LocalDate LATEST = LocalDate.of(9999, 12, 31);
   private static final int REPEATED_VALUES = 4;
@@ -37,7 +37,10 @@ final class RandomValues {
   private final Map<Integer, List<Object>> repeated = new HashMap<>();
   private final Map<Integer, Double> nullShares = new HashMap<>();
 
-  RandomValues(Random random, boolean orc) {
+  /**
+   * @param orc whether only such times are made that ORC's writer keeps
+   */
+  public RandomValues(Random random, boolean orc) {
     this.random = random;
     this.lastSecond = orc ? 58 : 59;
   }
@@ -125,7 +128,8 @@ final class RandomValues {
     return random.nextInt(3) == 0 ? 0 : 1 + random.nextInt(3);
   }
 
-  Object primitive(Type type) {
+  /** A value of a primitive type. */
+  public Object primitive(Type type) {
     boolean special = random.nextInt(4) == 0;
     return switch (type.typeId()) {
       case BOOLEAN -> random.nextBoolean();

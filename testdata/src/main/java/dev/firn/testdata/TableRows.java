@@ -141,6 +141,13 @@ public final class TableRows {
   }
 
   /**
+   * The rows of a data file that are live in a snapshot, in file order, as {@link #inFile} does.
+   */
+  public static List<Record> liveInFile(Table table, DataFile file, Snapshot snapshot) {
+    return new TableRows(table, false).liveRows(file, deleteFiles(table, snapshot));
+  }
+
+  /**
    * The columns of the rows: the table's current schema, in tables of version 3 and later followed
    * by {@code _row_id} and {@code _last_updated_sequence_number}.
    */

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -154,6 +155,68 @@ class SparkReadsTest {
     Spark last = new Spark();
     assertThat(last.rows(live)).isEqualTo(fewer);
     assertThat(last.number("select count(*) from " + table + ".delete_files")).isZero();
+  }
+
+  @ParameterizedTest(name = "pages of version {0}")
+  @ValueSource(strings = {"v1", "v2"})
+  void splicedPagesAreReadThroughTheirIndexesAndBloomFilters(String pages) throws Exception {
+    String name = "spliced_" + pages;
+    String table = "lake.db." + name;
+    Spark spark = new Spark();
+    spark.sql(
+        "create table "
+            + table
+            + " (id bigint not null, few string, many string, amount double, price decimal(30, 2),"
+            + " day date, tags array<string>) using iceberg tblproperties ('format-version' = '2',"
+            + " 'write.delete.mode' = 'merge-on-read', 'write.parquet.page-row-limit' = '100',"
+            + " 'write.parquet.page-version' = '"
+            + pages
+            + "', 'write.parquet.bloom-filter-enabled.column.many' = 'true',"
+            + " 'write.parquet.bloom-filter-enabled.column.id' = 'true')");
+    String values =
+        "id, if(id % 9 = 4, null, concat('f', id % 30)) few, concat('m', id * 7919 % 100003) many,"
+            + " id / 8D amount, cast(id * 3.25 as decimal(30, 2)) price,"
+            + " date_add(date '2020-01-01', cast(id div 100 as int)) day,"
+            + " if(id % 7 = 0, null, slice(array('a', null, concat('x', id)), 1,"
+            + " cast(id % 4 as int))) tags";
+    insert(spark, table, values, 0, 2000);
+    insert(spark, table, values, 2000, 3000);
+    spark.sql("alter table " + table + " alter column id drop not null");
+    insert(spark, table, values, 3000, 5000);
+    spark.sql(
+        "delete from " + table + " where id % 50 = 3 and id < 1200 or id between 2500 and 2600");
+    List<String> filters =
+        List.of(
+            "true",
+            "id = 1234",
+            "id between 990 and 1105",
+            "id > 4990 or id < 10",
+            "many = concat('m', 4321 * 7919 % 100003)",
+            "many = 'nowhere'",
+            "few = 'f7' and id > 2300",
+            "few is null and day = date '2020-01-15'",
+            "amount >= 620.5",
+            "price = 3250.00",
+            "day < date '2020-01-03'");
+    List<List<String>> before = new ArrayList<>();
+    for (String filter : filters) {
+      before.add(spark.rows("select * from " + table + " where " + filter));
+    }
+
+    JsonNode report = compact(name, "--rewrite-all", "--remove-dangling-deletes");
+    assertThat(report.at("/moved/bytes_spliced").asLong()).isPositive();
+    assertThat(report.at("/moved/bytes_transcoded").asLong()).isZero();
+    Spark after = new Spark();
+    List<String> files = after.rows("select file_path from " + table + ".data_files");
+    assertThat(files).hasSize(1);
+    String file = files.get(0).replaceAll("[{}']", "");
+    for (int i = 0; i < filters.size(); i++) {
+      String filter = " where " + filters.get(i);
+      assertThat(after.rows("select * from " + table + filter)).as(filter).isEqualTo(before.get(i));
+      assertThat(after.rows("select * from parquet.`" + file + "`" + filter))
+          .as("%s by Spark's own reader", filter)
+          .isEqualTo(before.get(i));
+    }
   }
 
   @ParameterizedTest
