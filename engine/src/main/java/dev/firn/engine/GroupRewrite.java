@@ -194,14 +194,13 @@ final class GroupRewrite {
   private Moved move(RewriteFileGroup group, GroupRows rows, boolean splices, RowOrigins origins)
       throws IOException {
     PartitionSpec spec = run.pin().spec(group.outputSpecId());
-    boolean repartition =
-        rows.tasks().stream().anyMatch(task -> task.file().specId() != spec.specId());
+    boolean repartition = isSpread(group, spec);
     if (repartition && spec.isUnpartitioned()) {
       StructLike none = GenericRecord.create(spec.partitionType());
       return pack(group, rows, splices, origins, spec, none);
     }
     if (!repartition) {
-      return pack(group, rows, splices, origins, spec, onePartition(rows.tasks()));
+      return pack(group, rows, splices, origins, spec, rows.tasks().get(0).file().partition());
     }
     List<DataFile> written = new ArrayList<>();
     try (TrackedOutput output = output(group, spec, -1, origins)) {
@@ -217,21 +216,18 @@ final class GroupRewrite {
     return new SpliceTotals(0, 0, 0, Map.of(why, group.inputFilesSizeInBytes()));
   }
 
-  /** The partition of all files of a group whose files keep theirs. */
-  private static StructLike onePartition(List<FileScanTask> tasks) {
-    DataFile first = tasks.get(0).file();
-    PartitionTuple partition = PartitionTuple.of(first);
-    for (FileScanTask task : tasks) {
-      if (!partition.equals(PartitionTuple.of(task.file()))) {
-        throw new IllegalStateException(
-            "The group has files of the partitions "
-                + first.partition()
-                + " and "
-                + task.file().partition()
-                + "; nothing of it was written");
-      }
-    }
-    return first.partition();
+  /**
+   * Whether rows of a group go to partitions of their own: its files are of another spec, or of
+   * several partitions, being in one group because files of another spec may share these.
+   */
+  static boolean isSpread(RewriteFileGroup group, PartitionSpec spec) {
+    List<FileScanTask> tasks = group.fileScanTasks();
+    PartitionTuple first = PartitionTuple.of(tasks.get(0).file());
+    return tasks.stream()
+        .anyMatch(
+            task ->
+                task.file().specId() != spec.specId()
+                    || !first.equals(PartitionTuple.of(task.file())));
   }
 
   /** Writes rows of one partition. */

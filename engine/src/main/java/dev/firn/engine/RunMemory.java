@@ -2,6 +2,7 @@ package dev.firn.engine;
 
 import dev.firn.engine.parquet.DataFileOutput;
 import java.util.List;
+import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.actions.RewriteFileGroup;
@@ -104,9 +105,8 @@ record RunMemory(
 
   /** Whether rows go to other partitions, for which some of them are sorted. */
   private static boolean isSpread(Pin pin, RewriteFileGroup group) {
-    return pin.spec(group.outputSpecId()).isPartitioned()
-        && group.fileScanTasks().stream()
-            .anyMatch(task -> task.file().specId() != group.outputSpecId());
+    PartitionSpec spec = pin.spec(group.outputSpecId());
+    return spec.isPartitioned() && GroupRewrite.isSpread(group, spec);
   }
 
   private static long scratch(
