@@ -111,12 +111,19 @@ class VerifyCommandTest {
         "verify db.orders --form=12      | did you mean '--from'?",
         "verify db.order                 | did you mean 'db.orders'?",
         "verify db.orders --memory=much  | --memory is 'much'",
-        "verify db.orders --scratch=none | is not a directory",
       })
   void usageErrorsEndWithTwo(String line, String message) {
     CapturedTerminal terminal = terminal();
     assertThat(terminal.run(line.trim().split(" +"))).isEqualTo(2);
     assertThat(terminal.err()).contains(message).doesNotContain("\tat ");
+    assertThat(terminal.out()).isEmpty();
+  }
+
+  @Test
+  void scratchThatIsMissingEndsWithSeven() {
+    CapturedTerminal terminal = terminal();
+    assertThat(terminal.run("verify", "db.orders", "--scratch=none")).isEqualTo(7);
+    assertThat(terminal.err()).contains("Nothing was started").doesNotContain("\tat ");
     assertThat(terminal.out()).isEmpty();
   }
 
