@@ -144,7 +144,8 @@ class CurveTest {
     Table table = table(8000);
     List<String> rows = TableRows.live(table);
     String small = "4000";
-    Runs.of(table, Runs.all(scratch).option("target-file-size-bytes", small));
+    Runs.of(
+        table, Runs.all(scratch).option("target-file-size-bytes", small).option("splice", "false"));
     int unsortedA = opened(table, "a");
     int unsortedB = opened(table, "b");
     Runs.of(table, Runs.all(scratch).layout(layout).option("target-file-size-bytes", small));

@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.Map;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.Encoding;
-import org.apache.parquet.column.ParquetProperties;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.format.DataPageHeader;
 import org.apache.parquet.format.DataPageHeaderV2;
@@ -24,7 +23,7 @@ final class ChunkSplice {
 
   private final SourceChunk source;
   private final ColumnChunkBuilder target;
-  private final ParquetProperties settings;
+  private final ParquetWriteSettings settings;
   private final boolean hasNoNan;
   private long copied;
   private long recompressed;
@@ -34,7 +33,10 @@ final class ChunkSplice {
    * @param hasNoNan whether it is known that no value is NaN
    */
   ChunkSplice(
-      SourceChunk source, ColumnChunkBuilder target, ParquetProperties settings, boolean hasNoNan) {
+      SourceChunk source,
+      ColumnChunkBuilder target,
+      ParquetWriteSettings settings,
+      boolean hasNoNan) {
     this.source = source;
     this.target = target;
     this.settings = settings;
@@ -70,7 +72,7 @@ final class ChunkSplice {
       return;
     }
     boolean isWhole = wanted == page.rows();
-    if (isWhole && !isToBeJoined(page) && copy(page, tools)) {
+    if (isWhole && isAllowed(page) && !isToBeJoined(page) && copy(page, tools)) {
       return;
     }
     PageRows rows = source.decode(page, tools);
@@ -85,6 +87,16 @@ final class ChunkSplice {
     filtered += page.length();
   }
 
+  private boolean isAllowed(SourceChunk.Page page) {
+    return settings.allowsPage(
+        page.isV2() || getsLevels(), page.rows(), page.header().getUncompressed_page_size());
+  }
+
+  /* Whether pages have no levels but are to have some. */
+  private boolean getsLevels() {
+    return source.column().getMaxDefinitionLevel() < target.definitionMax();
+  }
+
   /* A small page that follows rows which are waiting, or another small page. */
   private boolean isToBeJoined(SourceChunk.Page page) {
     return isSmall(page.rows(), page.header().getUncompressed_page_size())
@@ -92,8 +104,8 @@ final class ChunkSplice {
   }
 
   private boolean isSmall(int rows, long bytes) {
-    return rows < settings.getPageRowCountLimit() / SMALL_DIVISOR
-        && bytes < settings.getPageSizeThreshold() / SMALL_DIVISOR;
+    return rows < settings.parquet().getPageRowCountLimit() / SMALL_DIVISOR
+        && bytes < settings.parquet().getPageSizeThreshold() / SMALL_DIVISOR;
   }
 
   private boolean copy(SourceChunk.Page page, PageTools tools) throws IOException {
@@ -182,7 +194,7 @@ final class ChunkSplice {
       ofDefinitions = Encoding.valueOf(header.getDefinition_level_encoding().name());
     }
     boolean isV2 = page.isV2();
-    if (source.column().getMaxDefinitionLevel() < target.definitionMax()) {
+    if (getsLevels()) {
       // The page has no levels. Those of the second version stand outside of what is compressed.
       isV2 = true;
       definitions = BytesInput.from(allDefined(page.entries()));

@@ -392,8 +392,7 @@ public final class DataFileOutput implements AutoCloseable {
         nth -> {
           SplicedView.Leaf leaf = spliced.get(order[nth]);
           moves[nth] =
-              new ChunkSplice(
-                      leaf.chunk(), file.builder(leaf.leaf()), settings.parquet(), leaf.hasNoNan())
+              new ChunkSplice(leaf.chunk(), file.builder(leaf.leaf()), settings, leaf.hasNoNan())
                   .move(live, from, to);
         });
     for (SpliceTotals move : moves) {

@@ -209,7 +209,11 @@ abstract class DictionaryValues extends ColumnValues {
     }
     if (judged != other) {
       judged = other;
-      if (dictionarySize() == 0) {
+      long bytes = 0;
+      for (int id = 0; id < other.size(); id++) {
+        bytes += entryBytes(other, id);
+      }
+      if (dictionarySize() == 0 && bytes <= encodings.dictionaryBytesMax()) {
         for (int id = 0; id < other.size(); id++) {
           number(other, id);
         }

@@ -3,6 +3,7 @@ package dev.firn.engine.parquet;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.TableProperties;
@@ -24,13 +25,16 @@ import org.jspecify.annotations.Nullable;
  * @param parquet pages, dictionaries, statistics and bloom filters
  * @param rowGroupBytes the size to end a row group at
  * @param isRowGroupUncompressed whether that size is counted before compression
+ * @param asked which properties of pages the table sets itself: only these are asked of pages that
+ *     come from other files as they are
  */
 record ParquetWriteSettings(
     CompressionCodecName codec,
     Configuration codecConfiguration,
     ParquetProperties parquet,
     long rowGroupBytes,
-    boolean isRowGroupUncompressed) {
+    boolean isRowGroupUncompressed,
+    Set<String> asked) {
 
   /* Parquet's buffers start with slabs of so many bytes and refuse a smaller limit, in some columns
   only: a dictionary without values, say. */
@@ -130,7 +134,22 @@ record ParquetWriteSettings(
         PropertyUtil.propertyAsBoolean(
             properties,
             TableProperties.PARQUET_ROW_GROUP_SIZE_TRACK_UNCOMPRESSED,
-            TableProperties.PARQUET_ROW_GROUP_SIZE_TRACK_UNCOMPRESSED_DEFAULT));
+            TableProperties.PARQUET_ROW_GROUP_SIZE_TRACK_UNCOMPRESSED_DEFAULT),
+        Set.copyOf(properties.keySet()));
+  }
+
+  /**
+   * Whether a page of another file may stand in the table's files, by what the table asks of pages.
+   *
+   * @param bytes before compression
+   */
+  boolean allowsPage(boolean isV2, int rows, long bytes) {
+    boolean isOfVersion = isV2 == (parquet.getWriterVersion() != WriterVersion.PARQUET_1_0);
+    return (isOfVersion || !asked.contains(TableProperties.PARQUET_PAGE_VERSION))
+        && (rows <= parquet.getPageRowCountLimit()
+            || !asked.contains(TableProperties.PARQUET_PAGE_ROW_LIMIT))
+        && (bytes <= parquet.getPageSizeThreshold() / 4L * 5
+            || !asked.contains(TableProperties.PARQUET_PAGE_SIZE_BYTES));
   }
 
   private static void columnSettings(
