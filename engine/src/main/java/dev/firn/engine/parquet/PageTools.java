@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * page. Not thread-safe.
  */
 final class PageTools implements AutoCloseable {
-  /** Pages that would take more memory are not looked into. */
-  static final long PAGE_MEMORY_BYTES_MAX = 256L << 20;
+  /** Pages that would take more memory are not looked into, but decoded by Arrow. */
+  static final long PAGE_MEMORY_BYTES_MAX =
+      Math.min(256L << 20, Runtime.getRuntime().maxMemory() / 8);
 
   private static final int KEEP_BYTES_MAX = 4 << 20;
 
