@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 class InterleavingsTest {
   private static final Logger LOG = LoggerFactory.getLogger(InterleavingsTest.class);
 
-  private static final int SCHEDULES = 120;
+  private static final int SCHEDULES = 200;
 
   /** What is wrong with a plain compaction shows within so many schedules. */
   private static final int FINDABLE_WITHIN = 300;
