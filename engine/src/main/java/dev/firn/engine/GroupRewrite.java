@@ -264,17 +264,19 @@ final class GroupRewrite {
       throws IOException {
     try (TrackedOutput output = output(group, spec, rows.count(), origins)) {
       output.partition(partition);
-      rows.forEachView(
-          (view, live, liveRows, from) ->
-              output.splice(
-                  view,
-                  live,
-                  liveRows,
-                  from,
-                  rows.memory(),
-                  run.memory().splicedBytesHeldOfGroup(view.rowGroup().compressedBytes())),
-          output::append);
-      return new Moved(output.finish(), output.spliceTotals());
+      Map<String, Long> decoded =
+          rows.forEachView(
+              (view, live, liveRows, from) ->
+                  output.splice(
+                      view,
+                      live,
+                      liveRows,
+                      from,
+                      rows.memory(),
+                      run.memory().splicedBytesHeldOfGroup(view.rowGroup().compressedBytes())),
+              output::append);
+      SpliceTotals ofBatches = new SpliceTotals(0, 0, 0, decoded);
+      return new Moved(output.finish(), output.spliceTotals().plus(ofBatches));
     }
   }
 

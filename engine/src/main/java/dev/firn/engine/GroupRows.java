@@ -13,6 +13,7 @@ import java.util.Objects;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.DataFile;
+import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.actions.RewriteFileGroup;
@@ -268,8 +269,11 @@ final class GroupRows {
   /**
    * Gives all rows, all columns, in the order of the files, and checks that they were all: row
    * groups of Parquet files to be spliced, others in batches.
+   *
+   * @return compressed bytes of what was given in batches, by the reason for it
    */
-  void forEachView(LiveViews views, LiveBatches batches) throws IOException {
+  Map<String, Long> forEachView(LiveViews views, LiveBatches batches) throws IOException {
+    Map<String, Long> decoded = new HashMap<>();
     long bytesMax = run.memory().spliceBytesOfGroup();
     long[] moved = new long[inputs()];
     try (RowGroupFeed feed =
@@ -281,14 +285,21 @@ final class GroupRows {
             run.fetchers(),
             run.memory().spliceBytesAheadOfGroup())) {
       for (RowGroupFeed.Piece piece = feed.next(); piece != null; piece = feed.next()) {
-        moved[input(piece.task().file())] +=
-            piece.view() instanceof SplicedView view
-                ? splice(piece, view, views)
-                : read(piece, batches);
+        DataFile file = piece.task().file();
+        if (piece.view() instanceof SplicedView view) {
+          moved[input(file)] += splice(piece, view, views);
+        } else {
+          moved[input(file)] += read(piece, batches);
+          decoded.merge(
+              file.format() == FileFormat.PARQUET ? "too many rows" : "file in " + file.format(),
+              piece.rowGroup().compressedBytes(),
+              Long::sum);
+        }
         run.listener().progressed(piece.rowGroup().compressedBytes());
       }
     }
     checkMoved(moved);
+    return decoded;
   }
 
   private long splice(RowGroupFeed.Piece piece, SplicedView view, LiveViews views)

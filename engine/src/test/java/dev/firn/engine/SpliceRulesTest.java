@@ -281,6 +281,25 @@ class SpliceRulesTest {
     CompactionReport report = splice(table);
     assertThat(outputs(table)).hasSize(1);
     assertThat(report.moved().spliced() + report.moved().filtered()).isPositive();
+    assertThat(report.moved().reasons()).containsOnlyKeys("file in ORC", "file in AVRO");
+  }
+
+  @Test
+  void pagesWithAnotherCodecCountAmongTheOutputsPages() throws Exception {
+    Table table = builder(2).create();
+    for (int i = 0; i < 4; i++) {
+      TableFiles.of(table).append(rows(SCHEMA, i * 25_000, (i + 1) * 25_000));
+    }
+    table.updateProperties().set("write.parquet.compression-codec", "uncompressed").commit();
+    CompactionReport report = splice(table);
+    long peak =
+        report.memory().shares().stream()
+            .filter(share -> share.name().startsWith("output pages"))
+            .findFirst()
+            .orElseThrow()
+            .peakBytes();
+    assertThat(report.moved().transcoded()).isZero();
+    assertThat(peak).isGreaterThan(report.bytes().written() / 2);
   }
 
   @Test

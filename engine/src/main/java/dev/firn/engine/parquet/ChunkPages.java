@@ -108,12 +108,16 @@ final class ChunkPages implements AutoCloseable {
     entries += page.entries();
   }
 
-  /** Adds a page whose bytes lie in a chunk of another file, which is held until the end. */
-  void addCopied(DataPage page, RawChunk source) {
+  /** Keeps a chunk of another file until the end. */
+  void hold(RawChunk source) {
     if (held.isEmpty() || held.get(held.size() - 1) != source) {
       source.retain();
       held.add(source);
     }
+  }
+
+  /** Adds a page whose bytes lie in a chunk that is held. */
+  void addHeld(DataPage page) {
     pages.add(page);
     bytes += page.bytes();
     entries += page.entries();

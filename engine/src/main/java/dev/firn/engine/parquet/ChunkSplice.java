@@ -110,19 +110,16 @@ final class ChunkSplice {
 
   private boolean copy(SourceChunk.Page page, PageTools tools) throws IOException {
     if (page.isOfIds()) {
-      if (!hasValues(page, tools)) {
-        return false; // then there need not be a dictionary, but readers ask for it
-      }
+      // Without values there need not be a dictionary, but readers ask for it: such a page is
+      // written anew. One with values and without a dictionary is refused when it is decoded.
       SourceDictionary dictionary = source.dictionary(tools);
-      if (dictionary == null) {
-        throw source.corrupt("a page has numbers of a dictionary, but there is none");
-      }
-      if (!target.adopt(dictionary)) {
+      boolean hasNoValues = page.statistics() != null && !page.statistics().hasNonNullValue();
+      if (hasNoValues || dictionary == null || !target.adopt(dictionary)) {
         return false;
       }
     }
     boolean observed =
-        page.statistics() == null && target.hasStatistics()
+        page.statistics() == null && (target.hasStatistics() || page.isOfIds())
             || target.hasBloomFilter()
             || target.countsNans() && !(hasNoNan && page.isExact() && target.hasStatistics())
             || page.nulls() < 0;
@@ -130,6 +127,9 @@ final class ChunkSplice {
     int nulls = page.nulls();
     if (observed) {
       PageRows rows = source.decode(page, tools);
+      if (rows.isOfIds() && rows.valueCount() == 0) {
+        return false;
+      }
       nulls = rows.entries() - rows.valueCount();
       statistics = target.observe(rows);
       statistics.incrementNumNulls(nulls);
@@ -142,11 +142,6 @@ final class ChunkSplice {
             : other -> exactStatistics(page, other);
     add(page, statistics, nulls, exact, observed, tools);
     return true;
-  }
-
-  private boolean hasValues(SourceChunk.Page page, PageTools tools) throws IOException {
-    Statistics<?> known = page.statistics();
-    return known == null ? source.decode(page, tools).valueCount() > 0 : known.hasNonNullValue();
   }
 
   /* The values were counted when the page was copied, where they had to be. */
@@ -224,7 +219,7 @@ final class ChunkSplice {
             statistics,
             page.sizes(),
             exact);
-    target.copy(copy, source.raw(), observed);
+    target.copy(copy, isSameCodec, source.raw(), observed);
     if (isSameCodec) {
       copied += page.length();
     } else {

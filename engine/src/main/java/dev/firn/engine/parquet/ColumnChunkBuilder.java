@@ -317,12 +317,21 @@ final class ColumnChunkBuilder implements AutoCloseable {
    * Adds a page as it is in another file.
    *
    * @param page its statistics count the nulls
-   * @param source has its bytes
+   * @param isStored whether its bytes are those in {@code source}; else they are its own
+   * @param source where the page is from
    * @param observed whether {@link #observe} has seen the values; else they are not NaN
    */
-  void copy(ChunkPages.DataPage page, RawChunk source, boolean observed) throws IOException {
+  void copy(ChunkPages.DataPage page, boolean isStored, RawChunk source, boolean observed)
+      throws IOException {
     endPage();
-    pages.addCopied(page, source);
+    if (isStored || page.exact() != null) {
+      pages.hold(source);
+    }
+    if (isStored) {
+      pages.addHeld(page);
+    } else {
+      pages.add(page);
+    }
     bloomFilterKept |= bloomFilter != null && !page.encoding().usesDictionary();
     uncompressedBytes += page.repetitions().size() + page.definitions().size() + page.dataBytes();
     if (page.encoding().usesDictionary()) {

@@ -3,7 +3,6 @@ package dev.firn.engine.parquet;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -384,13 +383,10 @@ public final class DataFileOutput implements AutoCloseable {
     int moved = LiveBits.count(live, from, to);
     List<SplicedView.Leaf> spliced = view.spliced();
     SpliceTotals[] moves = new SpliceTotals[spliced.size()];
-    Integer[] order = new Integer[moves.length];
-    Arrays.setAll(order, i -> i);
-    Arrays.sort(order, Comparator.comparingLong(i -> -spliced.get(i).chunk().bytes()));
     tasks.forEach(
         moves.length,
         nth -> {
-          SplicedView.Leaf leaf = spliced.get(order[nth]);
+          SplicedView.Leaf leaf = spliced.get(nth);
           moves[nth] =
               new ChunkSplice(leaf.chunk(), file.builder(leaf.leaf()), settings, leaf.hasNoNan())
                   .move(live, from, to);

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * @param parquet pages, dictionaries, statistics and bloom filters
  * @param rowGroupBytes the size to end a row group at
  * @param isRowGroupUncompressed whether that size is counted before compression
- * @param asked which properties of pages the table sets itself: only these are asked of pages that
- *     come from other files as they are
+ * @param asked the names of the properties that the table sets itself: of those of pages only such
+ *     are asked of pages that come from other files as they are
  */
 record ParquetWriteSettings(
     CompressionCodecName codec,

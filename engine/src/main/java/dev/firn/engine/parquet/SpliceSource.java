@@ -86,8 +86,11 @@ final class SpliceSource extends SourceFile {
   public RowGroupView fetch(SourceFile.RowGroup group) throws IOException {
     org.apache.parquet.format.RowGroup stored =
         footer.metadata().getRow_groups().get(group.ordinal());
+    if (group.rows() > Integer.MAX_VALUE) {
+      return whole.fetch(group);
+    }
     Map<Integer, String> reasons = new TreeMap<>(columns.reasons());
-    if (group.compressedBytes() > bytesMax || group.rows() > Integer.MAX_VALUE) {
+    if (group.compressedBytes() > bytesMax) {
       for (int column = 0; column < columns.count(); column++) {
         reasons.putIfAbsent(column, "row group too large for memory");
       }

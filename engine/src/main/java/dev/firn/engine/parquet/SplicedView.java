@@ -1,6 +1,7 @@
 package dev.firn.engine.parquet;
 
 import java.io.IOException;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import org.apache.arrow.memory.BufferAllocator;
@@ -44,7 +45,8 @@ public final class SplicedView implements RowGroupView {
       @Nullable Rest rest,
       Map<String, Long> transcodedBytes) {
     this.group = group;
-    this.spliced = List.copyOf(spliced);
+    this.spliced =
+        spliced.stream().sorted(Comparator.comparingLong(leaf -> -leaf.chunk().bytes())).toList();
     this.rest = rest;
     this.transcodedBytes = Map.copyOf(transcodedBytes);
   }
@@ -54,6 +56,7 @@ public final class SplicedView implements RowGroupView {
     return group;
   }
 
+  /** The largest first: one that begins last would leave threads idle. */
   List<Leaf> spliced() {
     return spliced;
   }
