@@ -121,6 +121,13 @@ public enum CompactionOption {
       "true",
       "Without a layout, moves pages as they are encoded where that is possible; false decodes and"
           + " encodes every value."),
+  ENCODING(
+      "encoding",
+      List.of("auto", "parquet-v1", "parquet-v2"),
+      "auto",
+      "Pages of output files: auto as the table's properties have them, which every reader knows;"
+          + " parquet-v1 in version 1, plain or with a dictionary; parquet-v2 in version 2, with"
+          + " delta and byte-stream-split encodings where they pay."),
   VERIFY(
       "verify",
       Kind.FLAG,

@@ -1,6 +1,7 @@
 package dev.firn.engine;
 
 import dev.firn.commit.CommitSettings;
+import dev.firn.engine.parquet.PageEncodings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -171,6 +172,10 @@ public record CompactionSettings(
 
   boolean splices() {
     return CompactionOption.SPLICE.flag(options, true);
+  }
+
+  PageEncodings encodings() {
+    return PageEncodings.of(options.getOrDefault(CompactionOption.ENCODING.key(), "auto"));
   }
 
   boolean verify() {

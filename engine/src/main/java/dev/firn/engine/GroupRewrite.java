@@ -368,7 +368,8 @@ final class GroupRewrite {
                 new OutputSizes(band.targetBytes(), band.minBytes(), band.maxBytes()),
                 expectedRows,
                 run.operationId(),
-                group.info().globalIndex()),
+                group.info().globalIndex(),
+                run.settings().encodings()),
             run.encoders(),
             run.settings().threads());
     return new TrackedOutput(

@@ -147,19 +147,32 @@ final class ParquetTruth implements AutoCloseable {
     return counts;
   }
 
+  /** The paths of all leaf columns, dotted. */
+  List<String> columns() {
+    return schema.getColumns().stream().map(column -> String.join(".", column.getPath())).toList();
+  }
+
   /** The types of the data pages of a column, row group by row group. */
   List<PageType> pageTypes(String column) throws IOException {
-    List<PageType> types = new ArrayList<>();
+    return dataPages(column).stream().map(page -> page.header().getType()).toList();
+  }
+
+  /** The encodings of the data pages of a column, row group by row group. */
+  List<Encoding> encodings(String column) throws IOException {
+    return dataPages(column).stream().map(Page::encoding).toList();
+  }
+
+  private List<Page> dataPages(String column) throws IOException {
+    List<Page> found = new ArrayList<>();
     for (int group = 0; group < reader.getRowGroups().size(); group++) {
       for (ColumnChunkMetaData chunk : reader.getRowGroups().get(group).getColumns()) {
         if (chunk.getPath().toDotString().equals(column)) {
           ColumnDescriptor of = schema.getColumnDescription(chunk.getPath().toArray());
-          pages(chunk, entries(group).get(of), new ArrayList<>())
-              .forEach(page -> types.add(page.header().getType()));
+          found.addAll(pages(chunk, entries(group).get(of), new ArrayList<>()));
         }
       }
     }
-    return types;
+    return found;
   }
 
   // ---- a chunk

@@ -31,6 +31,8 @@ import org.apache.iceberg.actions.RewriteFileGroup;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.Types;
+import org.apache.parquet.format.Encoding;
+import org.apache.parquet.format.PageType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.io.TempDir;
@@ -189,9 +191,11 @@ class SpliceTest {
       TableBefore before = TableBefore.of(table);
       List<String> expected = TableRows.live(table);
       List<RewriteFileGroup> groups = new ArrayList<>();
+      String encoding = oneIn(2) ? "auto" : pick(List.of("parquet-v1", "parquet-v2"));
       CompactionSettings settings =
           CompactionSettings.builder()
               .option("rewrite-all", "true")
+              .option("encoding", encoding)
               .option("target-file-size-bytes", target)
               .option("splice", "" + splice)
               .memoryBytes(1L << 30)
@@ -214,14 +218,17 @@ class SpliceTest {
                     }
                   })
               .run();
-      history.add("compact splice=" + splice + " target " + target + ": " + report.moved());
+      history.add(encoding + " splice=" + splice + " target " + target + ": " + report.moved());
       assertThat(report.failures()).isEmpty();
       assertThat(Files.list(scratch)).as("scratch directory").isEmpty();
       table.refresh();
       assertThat(TableRows.live(table)).as("live rows (O-A, L2)").isEqualTo(expected);
       before.checkFiles(table, "the run");
       if (splice) {
-        assertThat(report.moved().spliced() + report.moved().filtered())
+        assertThat(
+                report.moved().spliced()
+                    + report.moved().filtered()
+                    + (encoding.equals("auto") ? 0 : report.moved().transcoded()))
             .as("bytes that were spliced: %s", report.moved())
             .isPositive();
       }
@@ -246,7 +253,25 @@ class SpliceTest {
           try (ParquetTruth truth = ParquetTruth.of(TableBefore.path(file.location()))) {
             truth.check(bloomFilters());
             truth.checkFilters(random, 6);
+            checkPages(truth, encoding);
           }
+        }
+      }
+    }
+
+    private static void checkPages(ParquetTruth truth, String encoding) throws IOException {
+      if (encoding.equals("auto")) {
+        return;
+      }
+      boolean isV1 = encoding.equals("parquet-v1");
+      for (String column : truth.columns()) {
+        assertThat(truth.pageTypes(column))
+            .as(column)
+            .allMatch(type -> type == (isV1 ? PageType.DATA_PAGE : PageType.DATA_PAGE_V2));
+        if (isV1) {
+          assertThat(truth.encodings(column))
+              .as(column)
+              .allMatch(of -> of == Encoding.PLAIN || of == Encoding.PLAIN_DICTIONARY);
         }
       }
     }

@@ -2,6 +2,7 @@ package dev.firn.engine.cli;
 
 import dev.firn.engine.CompactionOption;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -71,7 +72,10 @@ final class CompactionFlags {
       case RATIO -> "SHARE";
       case FACTOR -> "FACTOR";
       case FLAG -> "true|false";
-      case TEXT -> option == CompactionOption.STRATEGY ? "STRATEGY" : "ORDER";
+      case TEXT ->
+          option == CompactionOption.REWRITE_JOB_ORDER
+              ? "ORDER"
+              : option.key().toUpperCase(Locale.ROOT);
     };
   }
 

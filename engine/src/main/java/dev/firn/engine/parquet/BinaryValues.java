@@ -6,7 +6,6 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.statistics.Statistics;
-import org.apache.parquet.column.values.ValuesWriter;
 import org.apache.parquet.column.values.bloomfilter.BloomFilter;
 import org.apache.parquet.io.api.Binary;
 import org.jspecify.annotations.Nullable;
@@ -16,8 +15,7 @@ final class BinaryValues extends DictionaryValues {
   private static final VarHandle BIG_ENDIAN_LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
-  /* Up to here, copying by eights is faster than a call. */
-  private static final int SHORT_BYTES_MAX = 64;
+  private static final int RUN_VALUES = 4096;
 
   private final int width; // 0 where values have a length of their own
   private final long signBit; // of the first eight bytes, set where values are signed
@@ -61,9 +59,14 @@ final class BinaryValues extends DictionaryValues {
     BytesDictionary known = dictionary;
     if (known != null && usesDictionary()) {
       int[] ids = ids(count);
-      added = known.lookUp(bytes, starts, ends, 0, count, ids, idCount(), dictionaryBytesMax());
-      dictionarySize = known.size();
-      idsAdded(added);
+      while (added < count && usesDictionary()) {
+        int end = added + lookUpsUntilLooked(count - added);
+        int done =
+            known.lookUp(bytes, starts, ends, added, end, ids, idCount(), dictionaryBytesMax());
+        dictionarySize = known.size();
+        idsAdded(done - added);
+        added = done;
+      }
     }
     if (added < count) {
       write(bytes, starts, ends, added, count);
@@ -129,11 +132,9 @@ final class BinaryValues extends DictionaryValues {
   }
 
   private void write(byte[] bytes, int[] starts, int[] ends, int from, int to) {
-    ValuesWriter writer = writer();
-    if (writer != null) {
-      for (int i = from; i < to; i++) {
-        writer.writeBytes(binary(bytes, starts[i], ends[i]));
-      }
+    ValuesEncoder encoder = encoder();
+    if (encoder != null) {
+      encoder.add(bytes, starts, ends, from, to);
       return;
     }
     long total = 0;
@@ -141,29 +142,13 @@ final class BinaryValues extends DictionaryValues {
       total += ends[i] - starts[i];
     }
     page.reserve(total + (width > 0 ? 0 : (long) (to - from) * Integer.BYTES));
-    byte[] out = page.bytes();
-    int at = page.size();
     for (int i = from; i < to; i++) {
       int start = starts[i];
       int length = ends[i] - start;
       if (width == 0) {
-        PageBuffer.INT.set(out, at, length);
-        at += Integer.BYTES;
+        page.putReservedInt(length);
       }
-      copy(bytes, start, out, at, length);
-      at += length;
-    }
-    page.size(at);
-  }
-
-  /* May read and write up to seven bytes more. */
-  private static void copy(byte[] source, int from, byte[] target, int to, int length) {
-    if (length <= SHORT_BYTES_MAX) {
-      for (int k = 0; k < length; k += Long.BYTES) {
-        PageBuffer.LONG.set(target, to + k, (long) PageBuffer.LONG.get(source, from + k));
-      }
-    } else {
-      System.arraycopy(source, from, target, to, length);
+      page.putReserved(bytes, start, length);
     }
   }
 
@@ -269,35 +254,71 @@ final class BinaryValues extends DictionaryValues {
   }
 
   @Override
-  void addById(int[] ids, int count) {
+  void plainById(int[] ids, int count, PageBuffer target) {
     BytesDictionary known = dictionary;
     if (known == null) {
-      return;
-    }
-    byte[] plain = known.plain();
-    int lengthBytes = width > 0 ? 0 : Integer.BYTES;
-    ValuesWriter writer = writer();
-    if (writer != null) {
-      for (int i = 0; i < count; i++) {
-        int start = known.start(ids[i]) + lengthBytes;
-        writer.writeBytes(binary(plain, start, known.start(ids[i] + 1)));
-      }
       return;
     }
     long total = 0;
     for (int i = 0; i < count; i++) {
       total += known.start(ids[i] + 1) - known.start(ids[i]);
     }
-    page.reserve(total);
-    byte[] out = page.bytes();
-    int at = page.size();
+    target.reserve(total);
+    byte[] plain = known.plain();
     for (int i = 0; i < count; i++) {
       int start = known.start(ids[i]);
-      int length = known.start(ids[i] + 1) - start;
-      copy(plain, start, out, at, length);
-      at += length;
+      target.putReserved(plain, start, known.start(ids[i] + 1) - start);
     }
-    page.size(at);
+  }
+
+  @Override
+  void encodeById(int[] ids, int count, ValuesEncoder target) {
+    BytesDictionary known = dictionary;
+    if (known == null) {
+      return;
+    }
+    int lengthBytes = width > 0 ? 0 : Integer.BYTES;
+    int[] starts = new int[count];
+    int[] ends = new int[count];
+    for (int i = 0; i < count; i++) {
+      starts[i] = known.start(ids[i]) + lengthBytes;
+      ends[i] = known.start(ids[i] + 1);
+    }
+    target.add(known.plain(), starts, ends, 0, count);
+  }
+
+  @Override
+  void encodePlain(PageBuffer plain, ValuesEncoder target) {
+    int[] starts = new int[RUN_VALUES];
+    int[] ends = new int[RUN_VALUES];
+    byte[] bytes = plain.bytes();
+    int count = 0;
+    int at = 0;
+    while (at < plain.size()) {
+      int length = width;
+      if (width == 0) {
+        length = (int) PageBuffer.INT.get(bytes, at);
+        at += Integer.BYTES;
+      }
+      starts[count] = at;
+      at += length;
+      ends[count++] = at;
+      if (count == RUN_VALUES) {
+        target.add(bytes, starts, ends, 0, count);
+        count = 0;
+      }
+    }
+    target.add(bytes, starts, ends, 0, count);
+  }
+
+  @Override
+  BytesInput entries(int from, int to) {
+    return dictionary == null
+        ? BytesInput.empty()
+        : BytesInput.from(
+            dictionary.plain(),
+            dictionary.start(from),
+            dictionary.start(to) - dictionary.start(from));
   }
 
   @Override

@@ -139,7 +139,4 @@ final class BooleanValues extends ColumnValues {
   long memoryBytes() {
     return page.capacity();
   }
-
-  @Override
-  void close() {}
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.statistics.Statistics;
@@ -28,6 +29,7 @@ final class ChunkSplice {
   private long copied;
   private long recompressed;
   private long filtered;
+  private final Map<String, Long> transcoded = new TreeMap<>();
 
   /**
    * @param hasNoNan whether it is known that no value is NaN
@@ -62,7 +64,7 @@ final class ChunkSplice {
     } finally {
       lent.giveBack();
     }
-    return new SpliceTotals(copied, recompressed, filtered, Map.of());
+    return new SpliceTotals(copied, recompressed, filtered, transcoded);
   }
 
   private void move(SourceChunk.Page page, long[] live, int first, int end, PageTools tools)
@@ -72,7 +74,8 @@ final class ChunkSplice {
       return;
     }
     boolean isWhole = wanted == page.rows();
-    if (isWhole && isAllowed(page) && !isToBeJoined(page) && copy(page, tools)) {
+    String refusal = settings.refusal(page.isV2(), page.columnEncoding());
+    if (isWhole && refusal == null && isAllowed(page) && !isToBeJoined(page) && copy(page, tools)) {
       return;
     }
     PageRows rows = source.decode(page, tools);
@@ -83,8 +86,17 @@ final class ChunkSplice {
           source.column().getMaxDefinitionLevel(),
           source.column().getMaxRepetitionLevel() > 0);
     }
-    target.append(rows, page.columnEncoding());
-    filtered += page.length();
+    if (refusal == null) {
+      target.append(rows, page.columnEncoding());
+      filtered += page.length();
+      return;
+    }
+    if (rows.isOfIds()) {
+      target.append(rows, page.columnEncoding());
+    } else {
+      target.appendAnew(rows);
+    }
+    transcoded.merge(refusal, (long) page.length(), Long::sum);
   }
 
   private boolean isAllowed(SourceChunk.Page page) {

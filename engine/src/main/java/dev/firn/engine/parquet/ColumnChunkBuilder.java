@@ -9,7 +9,6 @@ import org.apache.parquet.bytes.BytesUtils;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.ParquetProperties;
-import org.apache.parquet.column.ParquetProperties.WriterVersion;
 import org.apache.parquet.column.page.DictionaryPage;
 import org.apache.parquet.column.statistics.SizeStatistics;
 import org.apache.parquet.column.statistics.Statistics;
@@ -33,6 +32,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
   private static final int RUN_ROWS_COUNTED_MAX = 64;
 
   private final ColumnDescriptor column;
+  private final ParquetWriteSettings settings;
   private final ParquetProperties properties;
   private final Compressors.Lent compressor;
   private final ChunkPages pages;
@@ -75,54 +75,51 @@ final class ColumnChunkBuilder implements AutoCloseable {
    */
   ColumnChunkBuilder(
       ColumnDescriptor column,
-      ParquetProperties settings,
+      ParquetWriteSettings settings,
       Compressors.Lent compressor,
       CompressionRatio ratio,
       @Nullable FieldBounds bounds) {
     this.column = column;
-    this.properties = settings;
+    this.settings = settings;
+    this.properties = settings.parquet();
     this.compressor = compressor;
     this.ratio = ratio;
     this.bounds = bounds;
     this.pages = new ChunkPages(column, compressor.getCodecName());
-    this.hasStatistics = settings.getStatisticsEnabled(column);
-    this.hasSizeStatistics = settings.getSizeStatisticsEnabled(column);
+    this.hasStatistics = properties.getStatisticsEnabled(column);
+    this.hasSizeStatistics = properties.getSizeStatisticsEnabled(column);
     this.definitionMax = column.getMaxDefinitionLevel();
     this.repetitionMax = column.getMaxRepetitionLevel();
     this.width = fixedWidth(column);
-    this.bloomFilter = bloomFilter(column, settings);
-    this.values = values(column, settings, bloomFilter, bounds);
-    this.ofOthers =
-        settings.getWriterVersion() == WriterVersion.PARQUET_1_0
-            ? Encoding.PLAIN
-            : deltaEncoding(column);
+    this.bloomFilter = bloomFilter(column, properties);
+    this.ofOthers = ofOthers(column, settings);
+    this.values = values(bloomFilter, bounds);
     beginLevels();
     this.definitionCounts = new long[definitionMax + 1];
     this.repetitionCounts = new long[repetitionMax + 1];
     this.statistics = newStatistics();
   }
 
-  private static ColumnValues values(
-      ColumnDescriptor column,
-      ParquetProperties settings,
-      @Nullable BloomFilter bloomFilter,
-      @Nullable FieldBounds bounds) {
-    boolean isV1 = settings.getWriterVersion() == WriterVersion.PARQUET_1_0;
-    int keepBytesMax = settings.getPageSizeThreshold() / 2 * 3 + PageBuffer.SLACK;
+  private ColumnValues values(@Nullable BloomFilter bloomFilter, @Nullable FieldBounds bounds) {
+    boolean isV1 = !settings.isV2();
+    int keepBytesMax = properties.getPageSizeThreshold() / 2 * 3 + PageBuffer.SLACK;
     if (column.getType() == PrimitiveTypeName.BOOLEAN) {
-      return new BooleanValues(!isV1, keepBytesMax);
+      return new BooleanValues(ofOthers == Encoding.RLE, keepBytesMax);
     }
     boolean isFixed = column.getType() == PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY;
-    boolean keepsDictionary = settings.isDictionaryEnabled(column);
+    boolean keepsDictionary = properties.isDictionaryEnabled(column);
     DictionaryValues.Encodings encodings =
         new DictionaryValues.Encodings(
             keepsDictionary && !(isV1 && isFixed), // as parquet-java has it
             keepsDictionary,
-            settings.getDictionaryPageSizeThreshold(),
+            properties.getDictionaryPageSizeThreshold(),
             isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.RLE_DICTIONARY,
             isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.PLAIN,
-            isV1 ? Encoding.PLAIN : deltaEncoding(column),
-            encoding -> ValuesWriters.of(encoding, column, settings),
+            ofOthers,
+            candidates(),
+            encoding -> ValuesEncoder.of(encoding, column),
+            compressor::sizeOf,
+            ratio.history(),
             keepBytesMax);
     return switch (column.getType()) {
       case INT32, INT64, FLOAT, DOUBLE ->
@@ -138,12 +135,30 @@ final class ColumnChunkBuilder implements AutoCloseable {
     };
   }
 
-  /** What version 2 has in place of plain values. */
-  private static Encoding deltaEncoding(ColumnDescriptor column) {
+  /* Where the table asks for version 2, what parquet-java has in place of PLAIN. Where the run does,
+  encodings are chosen; but booleans stay PLAIN, as Iceberg's vectorized reader refuses their RLE. */
+  private static Encoding ofOthers(ColumnDescriptor column, ParquetWriteSettings settings) {
+    if (!settings.isV2() || settings.encodings() != PageEncodings.AUTO) {
+      return Encoding.PLAIN;
+    }
     return switch (column.getType()) {
+      case BOOLEAN -> Encoding.RLE;
       case INT32, INT64 -> Encoding.DELTA_BINARY_PACKED;
       case BINARY, FIXED_LEN_BYTE_ARRAY -> Encoding.DELTA_BYTE_ARRAY;
       default -> Encoding.PLAIN;
+    };
+  }
+
+  /* Of byte strings of one width, DELTA_BYTE_ARRAY is unknown to some readers of version 2. */
+  private List<Encoding> candidates() {
+    if (settings.encodings() != PageEncodings.PARQUET_V2) {
+      return List.of();
+    }
+    return switch (column.getType()) {
+      case INT32, INT64 -> List.of(Encoding.DELTA_BINARY_PACKED);
+      case FLOAT, DOUBLE -> List.of(Encoding.BYTE_STREAM_SPLIT);
+      case BINARY -> List.of(Encoding.DELTA_LENGTH_BYTE_ARRAY, Encoding.DELTA_BYTE_ARRAY);
+      default -> List.of();
     };
   }
 
@@ -182,13 +197,18 @@ final class ColumnChunkBuilder implements AutoCloseable {
   void append(ColumnRows rows) throws IOException {
     compressor.take();
     try {
-      if (isGiven) {
-        endPage();
-      }
-      add(rows);
+      appendAnew(rows);
     } finally {
       compressor.giveBack();
     }
+  }
+
+  /** Adds rows, encoded as suits them; to be called with a compressor. */
+  void appendAnew(ColumnRows rows) throws IOException {
+    if (isGiven) {
+      endPage();
+    }
+    add(rows);
   }
 
   private void add(ColumnRows rows) throws IOException {
@@ -352,9 +372,8 @@ final class ColumnChunkBuilder implements AutoCloseable {
   Statistics<?> boundsOf(PageRows rows) {
     Statistics<?> found = newStatistics();
     if (rows.valueCount() > 0) {
-      ColumnValues once = values(column, properties, null, null);
+      ColumnValues once = values(null, null);
       once.observe(rows, found, compressor.scratch());
-      once.close();
     }
     return found;
   }
@@ -391,9 +410,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
   }
 
   Encoding ofIds() {
-    return properties.getWriterVersion() == WriterVersion.PARQUET_1_0
-        ? Encoding.PLAIN_DICTIONARY
-        : Encoding.RLE_DICTIONARY;
+    return settings.isV2() ? Encoding.RLE_DICTIONARY : Encoding.PLAIN_DICTIONARY;
   }
 
   private record Run(int entryEnd, int valueEnd, int rows) {}
@@ -538,11 +555,11 @@ final class ColumnChunkBuilder implements AutoCloseable {
     }
     BytesInput data = values.page();
     Encoding encoding = values.encoding();
-    compressor.effort(ratio.effort(encoding.usesDictionary()));
+    compressor.effort(ratio.effort(encoding));
     bloomFilterKept |= bloomFilter != null && !encoding.usesDictionary();
     BytesInput repetitions = levels(repetitionEncoder, repetitionLevels, repetitionMax);
     BytesInput definitions = levels(definitionEncoder, definitionLevels, definitionMax);
-    boolean isV2 = properties.getWriterVersion() != WriterVersion.PARQUET_1_0;
+    boolean isV2 = settings.isV2();
     BytesInput body =
         isV2
             ? data
@@ -637,7 +654,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
       DictionaryPage dictionary = values.dictionaryPage();
       if (dictionary != null) {
         int size = Math.toIntExact(dictionary.getBytes().size());
-        compressor.effort(ratio.effort(false));
+        compressor.effort(ratio.effort(Encoding.PLAIN));
         pages.dictionary(
             new DictionaryPage(
                 own(compressor.compress(dictionary.getBytes())),
@@ -703,7 +720,6 @@ final class ColumnChunkBuilder implements AutoCloseable {
   public void close() {
     if (!closed) {
       closed = true;
-      values.close();
       pages.close();
     }
   }

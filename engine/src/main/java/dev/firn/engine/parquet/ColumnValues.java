@@ -1,5 +1,6 @@
 package dev.firn.engine.parquet;
 
+import java.io.IOException;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.page.DictionaryPage;
@@ -45,7 +46,7 @@ abstract class ColumnValues {
   abstract long unencodedBytes();
 
   /** Ends the page. Valid until {@link #reset()}, which is to follow. */
-  abstract BytesInput page();
+  abstract BytesInput page() throws IOException;
 
   /** The encoding of what {@link #page()} gave. */
   abstract Encoding encoding();
@@ -61,7 +62,4 @@ abstract class ColumnValues {
 
   /** Memory in use. */
   abstract long memoryBytes();
-
-  /** Releases memory; harmless when repeated. */
-  abstract void close();
 }

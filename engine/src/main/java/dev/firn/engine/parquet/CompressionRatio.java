@@ -1,5 +1,9 @@
 package dev.firn.engine.parquet;
 
+import java.util.EnumMap;
+import java.util.Map;
+import org.apache.parquet.column.Encoding;
+
 /**
  * How one column of an output compresses: how many bytes in a file a byte before encoding and
  * compression has become, over the pages written lately, and with what effort. Not thread-safe.
@@ -8,8 +12,8 @@ final class CompressionRatio {
   /* Older pages count less, so that a change in the data is followed. */
   private static final long WINDOW_BYTES = 64L << 20;
 
-  private final ZstdPages.Effort ofDictionaryPages = new ZstdPages.Effort();
-  private final ZstdPages.Effort ofOtherPages = new ZstdPages.Effort();
+  private final Map<Encoding, ZstdPages.Effort> efforts = new EnumMap<>(Encoding.class);
+  private final EncodingHistory history = new EncodingHistory();
   private double rawBytes;
   private double writtenBytes;
 
@@ -27,8 +31,13 @@ final class CompressionRatio {
     return rawBytes == 0 ? 1 : writtenBytes / rawBytes;
   }
 
-  /** How hard the column's pages are compressed with zstd. */
-  ZstdPages.Effort effort(boolean usesDictionary) {
-    return usesDictionary ? ofDictionaryPages : ofOtherPages;
+  /** How hard the column's pages of an encoding are compressed with zstd. */
+  ZstdPages.Effort effort(Encoding encoding) {
+    return efforts.computeIfAbsent(encoding, any -> new ZstdPages.Effort());
+  }
+
+  /** What is known of how the column is best encoded; to be updated. */
+  EncodingHistory history() {
+    return history;
   }
 }

@@ -154,6 +154,11 @@ final class Compressors implements AutoCloseable {
       return lent;
     }
 
+    /** What bytes take once compressed, as Parquet's default effort has it. */
+    long sizeOf(BytesInput bytes) throws IOException {
+      return tools().compress(bytes, ZstdPages.Effort.ofDefault()).size();
+    }
+
     @Override
     public BytesInput compress(BytesInput bytes) throws IOException {
       return tools().compress(bytes, effort);

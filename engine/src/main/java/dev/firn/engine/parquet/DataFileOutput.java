@@ -55,6 +55,7 @@ public final class DataFileOutput implements AutoCloseable {
    *     unknown
    * @param operationId unique among all operations on the table, part of each file's name (C15)
    * @param fileGroupIndex the file group within the operation, part of each file's name
+   * @param encodings which pages the files may have
    */
   public record Options(
       PartitionSpec spec,
@@ -62,7 +63,20 @@ public final class DataFileOutput implements AutoCloseable {
       OutputSizes sizes,
       long expectedRows,
       String operationId,
-      int fileGroupIndex) {}
+      int fileGroupIndex,
+      PageEncodings encodings) {
+
+    /** With pages as the table has them. */
+    public Options(
+        PartitionSpec spec,
+        @Nullable Integer sortOrderId,
+        OutputSizes sizes,
+        long expectedRows,
+        String operationId,
+        int fileGroupIndex) {
+      this(spec, sortOrderId, sizes, expectedRows, operationId, fileGroupIndex, PageEncodings.AUTO);
+    }
+  }
 
   /* A step in which all columns are encoded has at most this many bytes of values, less if the row
   group is small: between steps the sizes of row group and file are looked at. */
@@ -198,7 +212,7 @@ public final class DataFileOutput implements AutoCloseable {
    */
   public static DataFileOutput create(
       Table table, Schema columns, Options options, Executor encoders, int encoderParallelism) {
-    ParquetWriteSettings settings = checked(table, columns);
+    ParquetWriteSettings settings = checked(table, columns, options.encodings());
     MessageType type = ParquetSchemaUtil.convert(columns, "table");
     Compressors compressors =
         new Compressors(
@@ -222,13 +236,14 @@ public final class DataFileOutput implements AutoCloseable {
    * @throws IllegalArgumentException if a write property has a value that cannot be
    */
   public static void check(Table table, Schema columns) {
-    checked(table, columns);
+    checked(table, columns, PageEncodings.AUTO);
   }
 
-  private static ParquetWriteSettings checked(Table table, Schema columns) {
+  private static ParquetWriteSettings checked(
+      Table table, Schema columns, PageEncodings encodings) {
     refuseUnsupported(table, columns);
     return ParquetWriteSettings.of(
-        table.properties(), columns, ParquetSchemaUtil.convert(columns, "table"));
+        table.properties(), columns, ParquetSchemaUtil.convert(columns, "table"), encodings);
   }
 
   private static void refuseUnsupported(Table table, Schema columns) {
@@ -745,7 +760,8 @@ public final class DataFileOutput implements AutoCloseable {
   public static long bloomFilterBytes(Table table, Schema columns) {
     MessageType type = ParquetSchemaUtil.convert(columns, "table");
     return BloomFilterBytes.of(
-        type.getColumns(), ParquetWriteSettings.of(table.properties(), columns, type).parquet());
+        type.getColumns(),
+        ParquetWriteSettings.of(table.properties(), columns, type, PageEncodings.AUTO).parquet());
   }
 
   /**

@@ -1,7 +1,9 @@
 package dev.firn.engine.parquet;
 
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.apache.parquet.bytes.BytesInput;
@@ -9,7 +11,6 @@ import org.apache.parquet.bytes.BytesUtils;
 import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.page.DictionaryPage;
 import org.apache.parquet.column.statistics.Statistics;
-import org.apache.parquet.column.values.ValuesWriter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,11 +19,29 @@ import org.jspecify.annotations.Nullable;
  * when after the first page dictionary and page are no smaller than the plain values. The page in
  * hand is then written anew; pages before keep the dictionary as it was at their end.
  *
+ * <p>It is given up earlier where that costs nothing: in the middle of the first page, if the
+ * column's chunk before gave up after it and began with as many distinct values; and after the
+ * second page, if its values are no larger without a dictionary once they are compressed.
+ *
+ * <p>Where several encodings may stand in the place of PLAIN, a page of the chunk is written in
+ * each of them, and compressed, to find the smallest.
+ *
  * <p>What comes from another file in encoded form keeps its encoding instead ({@link #beginPage}):
  * numbers of that file's dictionary become numbers of this one.
  */
 abstract class DictionaryValues extends ColumnValues {
   private static final int UNMAPPED = -1;
+
+  /* A dictionary that grows by a smaller share of a page is not on trial. */
+  private static final int GROWTH_DIVISOR = 8;
+
+  /* A page must be smaller by one of so many to change what parquet-java would do: a little where a
+  dictionary is given up, which spares work too, a tenth where readers may take longer. */
+  private static final int WITHOUT_DICTIONARY_DIVISOR = 33;
+  private static final int OTHER_ENCODING_DIVISOR = 10;
+
+  /* After a trial on a smaller page there is another. */
+  private static final int TRIAL_BYTES_MIN = 8192;
 
   /**
    * How the values of a column are encoded.
@@ -33,8 +52,11 @@ abstract class DictionaryValues extends ColumnValues {
    * @param ofIds the encoding of pages that hold numbers of a dictionary
    * @param ofDictionary the encoding of the dictionary
    * @param ofOthers the encoding of values without a dictionary
-   * @param writers makes Parquet's writer of an encoding that is not PLAIN; gives null if the
-   *     column's type has no such encoding. The writers are closed with the values
+   * @param candidates what is tried in the place of {@code ofOthers}, which is PLAIN then
+   * @param encoders makes an encoder for an encoding that is not PLAIN; gives null if the column's
+   *     type has no such encoding
+   * @param sizes measures pages on trial
+   * @param history of the column, updated
    * @param keepBytesMax a page's memory beyond this is given up after the page
    */
   record Encodings(
@@ -44,25 +66,40 @@ abstract class DictionaryValues extends ColumnValues {
       Encoding ofIds,
       Encoding ofDictionary,
       Encoding ofOthers,
-      Function<Encoding, @Nullable ValuesWriter> writers,
+      List<Encoding> candidates,
+      Function<Encoding, @Nullable ValuesEncoder> encoders,
+      CompressedSize sizes,
+      EncodingHistory history,
       int keepBytesMax) {}
+
+  /** Tells what bytes take once compressed with the table's codec. */
+  @FunctionalInterface
+  interface CompressedSize {
+    long of(BytesInput bytes) throws IOException;
+  }
 
   private final Encodings encodings;
   final PageBuffer page = new PageBuffer();
   private final RunLengthEncoder idRuns = new RunLengthEncoder(page);
-  private final Map<Encoding, ValuesWriter> writers = new EnumMap<>(Encoding.class);
+  private final Map<Encoding, ValuesEncoder> encoders = new EnumMap<>(Encoding.class);
+  private Encoding ofOthersNow; // of pages that are not given
   private int[] ids = new int[0];
   private int idCount;
   private boolean usesDictionary;
   private boolean isFirstPage = true;
   private int writtenSize; // of the dictionary, in entries, at the end of the last page with it
+  private int dictionaryPages; // not given
+  private final boolean isTrialDue; // else what the history has is taken as given
+  private boolean isSampled;
+  private int sampledDistinct;
+  private boolean isTried;
   private long rawBytes;
 
   // The page in hand, where its encoding was given.
   private boolean isGiven;
   private boolean isOfIds;
   private Encoding ofOthers;
-  private @Nullable ValuesWriter writer; // null for PLAIN
+  private @Nullable ValuesEncoder encoder; // null for PLAIN
 
   // The dictionary of another file whose numbers came last.
   private @Nullable SourceDictionary source; // null before the first
@@ -76,19 +113,28 @@ abstract class DictionaryValues extends ColumnValues {
   DictionaryValues(Encodings encodings) {
     this.encodings = encodings;
     this.usesDictionary = encodings.hasDictionary();
-    this.ofOthers = encodings.ofOthers();
-    this.writer = writer(ofOthers);
+    this.isTrialDue = encodings.history().isTrialDue();
+    this.ofOthersNow = isTrialDue ? encodings.ofOthers() : chosenBefore(encodings);
+    this.ofOthers = ofOthersNow;
+    this.encoder = encoder(ofOthers);
   }
 
-  private @Nullable ValuesWriter writer(Encoding encoding) {
+  private static Encoding chosenBefore(Encodings encodings) {
+    Encoding chosen = encodings.history().ofOthers();
+    return chosen != null && encodings.candidates().contains(chosen)
+        ? chosen
+        : encodings.ofOthers();
+  }
+
+  private @Nullable ValuesEncoder encoder(Encoding encoding) {
     return encoding == Encoding.PLAIN
         ? null
-        : writers.computeIfAbsent(encoding, encodings.writers()::apply);
+        : encoders.computeIfAbsent(encoding, encodings.encoders()::apply);
   }
 
   /** Writes values without a dictionary; null where they are PLAIN, in {@link #page}. */
-  final @Nullable ValuesWriter writer() {
-    return writer;
+  final @Nullable ValuesEncoder encoder() {
+    return encoder;
   }
 
   /** Whether values go into the dictionary. */
@@ -109,8 +155,17 @@ abstract class DictionaryValues extends ColumnValues {
   /** Whether there is a dictionary to which values can be added. */
   abstract boolean canGrow();
 
-  /** Writes values by their numbers into the page as it is without a dictionary. */
-  abstract void addById(int[] ids, int count);
+  /** Writes values by their numbers as PLAIN. */
+  abstract void plainById(int[] ids, int count, PageBuffer target);
+
+  /** Writes values by their numbers in another encoding. */
+  abstract void encodeById(int[] ids, int count, ValuesEncoder target);
+
+  /** Writes values that are PLAIN in another encoding. */
+  abstract void encodePlain(PageBuffer plain, ValuesEncoder target);
+
+  /** Some entries of the dictionary as PLAIN, while it can grow. */
+  abstract BytesInput entries(int from, int to);
 
   /** The first {@code size} values; not called twice. */
   abstract BytesInput dictionary(int size);
@@ -165,11 +220,27 @@ abstract class DictionaryValues extends ColumnValues {
     return idCount;
   }
 
-  /** Tells that numbers were added; gives the dictionary up if it has become too large. */
+  /** How many of the next values are to be looked up before {@link #idsAdded} is called. */
+  final int lookUpsUntilLooked(int left) {
+    return isFirstPage && !isSampled
+        ? Math.min(left, EncodingHistory.SAMPLE_VALUES - idCount)
+        : left;
+  }
+
+  /**
+   * Tells that numbers were added; gives the dictionary up if it has become too large, or is known
+   * to be of no use.
+   */
   final void idsAdded(int count) {
     idCount += count;
     if (dictionaryBytes(dictionarySize()) > encodings.dictionaryBytesMax()) {
       fallBack();
+    } else if (isFirstPage && !isSampled && idCount >= EncodingHistory.SAMPLE_VALUES) {
+      isSampled = true;
+      sampledDistinct = dictionarySize();
+      if (!isTrialDue && encodings.history().gaveUpWith(sampledDistinct)) {
+        fallBack();
+      }
     }
   }
 
@@ -185,13 +256,13 @@ abstract class DictionaryValues extends ColumnValues {
       }
       isOfIds = true;
     } else {
-      ValuesWriter other = writer(encoding);
+      ValuesEncoder other = encoder(encoding);
       if (other == null && encoding != Encoding.PLAIN) {
         return false;
       }
       isOfIds = false;
       ofOthers = encoding;
-      writer = other;
+      encoder = other;
     }
     isGiven = true;
     isFirstPage = false;
@@ -313,7 +384,11 @@ abstract class DictionaryValues extends ColumnValues {
   private void fallBack() {
     page.reset(encodings.keepBytesMax());
     usesDictionary = false;
-    addById(ids, idCount);
+    if (encoder == null) {
+      plainById(ids, idCount, page);
+    } else {
+      encodeById(ids, idCount, encoder);
+    }
     idCount = 0;
     ids = new int[0];
     forget(writtenSize);
@@ -328,11 +403,11 @@ abstract class DictionaryValues extends ColumnValues {
     if (isGiven ? isOfIds : encodings.hasDictionary()) {
       return rawBytes;
     }
-    return writer == null ? page.size() : writer.getBufferedSize();
+    return encoder == null ? page.size() : encoder.bufferedBytes();
   }
 
   @Override
-  final BytesInput page() {
+  final BytesInput page() throws IOException {
     if (!isFirstPage && isPageOfIds() && dictionarySize() == 0) {
       // Without any value there is no dictionary, but readers ask for the one of such a page.
       isGiven = true;
@@ -345,13 +420,100 @@ abstract class DictionaryValues extends ColumnValues {
       idRuns.begin(width);
       idRuns.add(ids, 0, idCount);
       idRuns.end();
-      if (!isFirstPage || page.size() + dictionaryBytes(size) < rawBytes) {
+      if (isGiven || keepsDictionary(size)) {
         writtenSize = size;
+        dictionaryPages += isGiven ? 0 : 1;
         return page.input();
       }
       fallBack();
     }
-    return writer == null ? page.input() : writer.getBytes();
+    boolean isToBeTried = isTrialDue && !isTried && !encodings.candidates().isEmpty();
+    if (isToBeTried && !isGiven && page.size() > 0) {
+      chooseEncoding();
+    }
+    return encoder == null ? page.input() : encoder.page();
+  }
+
+  private boolean keepsDictionary(int size) throws IOException {
+    boolean keeps = true;
+    if (isFirstPage) {
+      keeps = page.size() + dictionaryBytes(size) < rawBytes;
+    } else if (dictionaryPages == 1 && isTrialDue) {
+      keeps = paysAtTheMargin(size);
+    } else {
+      return true;
+    }
+    if (isSampled) {
+      encodings.history().dictionary(keeps, sampledDistinct);
+    }
+    return keeps;
+  }
+
+  /* What the second page takes, with what it has added to the dictionary, against what it would take
+  without. */
+  private boolean paysAtTheMargin(int size) throws IOException {
+    long growth = dictionaryBytes(size) - dictionaryBytes(writtenSize);
+    if (encodings.candidates().isEmpty() && growth < rawBytes / GROWTH_DIVISOR) {
+      return true;
+    }
+    CompressedSize sizes = encodings.sizes();
+    long withDictionary = sizes.of(page.input());
+    if (growth > 0) {
+      withDictionary += sizes.of(entries(writtenSize, size));
+    }
+    PageBuffer plain = new PageBuffer();
+    plainById(ids, idCount, plain);
+    long ofOthers = sizeOf(encodings.ofOthers(), plain);
+    if (ofOthers < less(withDictionary, WITHOUT_DICTIONARY_DIVISOR)) {
+      return false;
+    }
+    for (Encoding candidate : encodings.candidates()) {
+      if (sizeOf(candidate, plain) < less(withDictionary, OTHER_ENCODING_DIVISOR)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static long less(long bytes, int divisor) {
+    return bytes - bytes / divisor;
+  }
+
+  /* Compressed, and the encoder empty again. */
+  private long sizeOf(Encoding encoding, PageBuffer plain) throws IOException {
+    ValuesEncoder one = encoder(encoding);
+    if (one == null) {
+      return encodings.sizes().of(plain.input());
+    }
+    one.reset(encodings.keepBytesMax());
+    encodePlain(plain, one);
+    long size = encodings.sizes().of(one.page());
+    one.reset(encodings.keepBytesMax());
+    return size;
+  }
+
+  /* Of the page, whose values are PLAIN; and of those after it, unless it is too small to tell. */
+  private void chooseEncoding() throws IOException {
+    Encoding best = Encoding.PLAIN;
+    long bestSize = less(sizeOf(best, page), OTHER_ENCODING_DIVISOR);
+    for (Encoding candidate : encodings.candidates()) {
+      long size = sizeOf(candidate, page);
+      if (size < bestSize) {
+        best = candidate;
+        bestSize = size;
+      }
+    }
+    if (page.size() >= TRIAL_BYTES_MIN) {
+      isTried = true;
+      ofOthersNow = best;
+      encodings.history().ofOthers(best);
+    }
+    ofOthers = best;
+    encoder = encoder(best);
+    if (encoder != null) {
+      encodePlain(page, encoder);
+      page.reset(encodings.keepBytesMax());
+    }
   }
 
   @Override
@@ -362,15 +524,16 @@ abstract class DictionaryValues extends ColumnValues {
   @Override
   void reset() {
     page.reset(encodings.keepBytesMax());
-    if (writer != null) {
-      writer.reset();
+    if (encoder != null) {
+      encoder.reset(encodings.keepBytesMax());
     }
+    encodings.history().pageEnded();
     idCount = 0;
     rawBytes = 0;
     isFirstPage = false;
     isGiven = false;
-    ofOthers = encodings.ofOthers();
-    writer = writer(ofOthers);
+    ofOthers = ofOthersNow;
+    encoder = encoder(ofOthers);
   }
 
   @Override
@@ -391,14 +554,9 @@ abstract class DictionaryValues extends ColumnValues {
         page.capacity()
             + (ids.length + numbers.length + seen.length + distinct.length) * 4L
             + dictionaryMemoryBytes();
-    for (ValuesWriter one : writers.values()) {
-      bytes += one.getAllocatedSize();
+    for (ValuesEncoder one : encoders.values()) {
+      bytes += one.memoryBytes();
     }
     return bytes;
-  }
-
-  @Override
-  final void close() {
-    writers.values().forEach(ValuesWriter::close);
   }
 }

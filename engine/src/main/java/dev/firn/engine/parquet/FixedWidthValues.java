@@ -3,7 +3,6 @@ package dev.firn.engine.parquet;
 import java.util.Arrays;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.statistics.Statistics;
-import org.apache.parquet.column.values.ValuesWriter;
 import org.apache.parquet.column.values.bloomfilter.BloomFilter;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * are never changed (S21).
  */
 final class FixedWidthValues extends DictionaryValues {
+  private static final int RUN_VALUES = 4096;
+
   private final PrimitiveTypeName type;
   private final int width;
   private final @Nullable BloomFilter bloomFilter; // null where there is none
@@ -52,9 +53,13 @@ final class FixedWidthValues extends DictionaryValues {
     LongDictionary known = dictionary;
     if (known != null && usesDictionary()) {
       int[] ids = ids(count);
-      added = known.lookUp(values, 0, count, ids, idCount(), dictionaryBytesMax() / width);
-      dictionarySize = known.size();
-      idsAdded(added);
+      while (added < count && usesDictionary()) {
+        int end = added + lookUpsUntilLooked(count - added);
+        int done = known.lookUp(values, added, end, ids, idCount(), dictionaryBytesMax() / width);
+        dictionarySize = known.size();
+        idsAdded(done - added);
+        added = done;
+      }
     }
     if (added < count) {
       write(values, added, count);
@@ -154,32 +159,11 @@ final class FixedWidthValues extends DictionaryValues {
   }
 
   private void write(long[] values, int from, int to) {
-    ValuesWriter writer = writer();
-    if (writer == null) {
+    ValuesEncoder encoder = encoder();
+    if (encoder == null) {
       plain(page, values, from, to);
-      return;
-    }
-    switch (type) {
-      case FLOAT -> {
-        for (int i = from; i < to; i++) {
-          writer.writeFloat(Float.intBitsToFloat((int) values[i]));
-        }
-      }
-      case DOUBLE -> {
-        for (int i = from; i < to; i++) {
-          writer.writeDouble(Double.longBitsToDouble(values[i]));
-        }
-      }
-      case INT32 -> {
-        for (int i = from; i < to; i++) {
-          writer.writeInteger((int) values[i]);
-        }
-      }
-      default -> {
-        for (int i = from; i < to; i++) {
-          writer.writeLong(values[i]);
-        }
-      }
+    } else {
+      encoder.add(values, from, to);
     }
   }
 
@@ -282,15 +266,51 @@ final class FixedWidthValues extends DictionaryValues {
   }
 
   @Override
-  void addById(int[] ids, int count) {
+  void plainById(int[] ids, int count, PageBuffer target) {
+    plain(target, byId(ids, count), 0, count);
+  }
+
+  @Override
+  void encodeById(int[] ids, int count, ValuesEncoder target) {
+    target.add(byId(ids, count), 0, count);
+  }
+
+  private long[] byId(int[] ids, int count) {
+    long[] values = new long[count];
     if (dictionary != null) {
       long[] known = dictionary.values();
-      long[] values = new long[count];
       for (int i = 0; i < count; i++) {
         values[i] = known[ids[i]];
       }
-      write(values, 0, count);
     }
+    return values;
+  }
+
+  @Override
+  void encodePlain(PageBuffer plain, ValuesEncoder target) {
+    long[] values = new long[RUN_VALUES];
+    byte[] bytes = plain.bytes();
+    int count = 0;
+    for (int at = 0; at < plain.size(); at += width) {
+      values[count++] =
+          width == Integer.BYTES
+              ? (int) PageBuffer.INT.get(bytes, at)
+              : (long) PageBuffer.LONG.get(bytes, at);
+      if (count == RUN_VALUES) {
+        target.add(values, 0, count);
+        count = 0;
+      }
+    }
+    target.add(values, 0, count);
+  }
+
+  @Override
+  BytesInput entries(int from, int to) {
+    PageBuffer entries = new PageBuffer();
+    if (dictionary != null) {
+      plain(entries, dictionary.values(), from, to);
+    }
+    return entries.input();
   }
 
   @Override

@@ -21,6 +21,9 @@ final class PageBuffer {
   static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
+  /* Up to here, copying by eights is faster than a call. */
+  private static final int SHORT_BYTES_MAX = 64;
+
   private static final byte[] NONE = new byte[0];
   private static final int BYTES_MAX = Integer.MAX_VALUE - 64;
 
@@ -72,6 +75,17 @@ final class PageBuffer {
     bytes[size++] = (byte) rest;
   }
 
+  /** A number of few bytes if it is near zero, on either side. */
+  void putZigZagVarLong(long value) {
+    reserve(10);
+    long rest = value << 1 ^ value >> 63;
+    while ((rest & ~0x7FL) != 0) {
+      bytes[size++] = (byte) (rest | 0x80);
+      rest >>>= 7;
+    }
+    bytes[size++] = (byte) rest;
+  }
+
   void putLongs(long[] values, int from, int to) {
     reserve((long) (to - from) << 3);
     ByteBuffer.wrap(bytes, size, (to - from) << 3)
@@ -95,6 +109,30 @@ final class PageBuffer {
     reserve(length);
     System.arraycopy(source, from, bytes, size, length);
     size += length;
+  }
+
+  /**
+   * Adds bytes for which there is room.
+   *
+   * @param source may be read up to seven bytes further
+   */
+  void putReserved(byte[] source, int from, int length) {
+    byte[] target = bytes;
+    int to = size;
+    if (length <= SHORT_BYTES_MAX) {
+      for (int k = 0; k < length; k += Long.BYTES) {
+        LONG.set(target, to + k, (long) LONG.get(source, from + k));
+      }
+    } else {
+      System.arraycopy(source, from, target, to, length);
+    }
+    size = to + length;
+  }
+
+  /** Adds a number for which there is room. */
+  void putReservedInt(int value) {
+    INT.set(bytes, size, value);
+    size += Integer.BYTES;
   }
 
   /** What was written, valid until the next write. */

@@ -77,7 +77,7 @@ final class ParquetDataFile {
       begun.add(
           new ColumnChunkBuilder(
               leaves.get(i).descriptor(),
-              settings.parquet(),
+              settings,
               new Compressors.Lent(compressors),
               ratios.get(i),
               bounds.get(i)));

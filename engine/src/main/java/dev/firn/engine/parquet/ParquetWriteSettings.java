@@ -9,6 +9,7 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.TableProperties;
 import org.apache.iceberg.util.PropertyUtil;
 import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.ParquetProperties;
 import org.apache.parquet.column.ParquetProperties.WriterVersion;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param isRowGroupUncompressed whether that size is counted before compression
  * @param asked the names of the properties that the table sets itself: of those of pages only such
  *     are asked of pages that come from other files as they are
+ * @param encodings which pages the run is to write, before the table has a say
  */
 record ParquetWriteSettings(
     CompressionCodecName codec,
@@ -34,7 +36,8 @@ record ParquetWriteSettings(
     ParquetProperties parquet,
     long rowGroupBytes,
     boolean isRowGroupUncompressed,
-    Set<String> asked) {
+    Set<String> asked,
+    PageEncodings encodings) {
 
   /* Parquet's buffers start with slabs of so many bytes and refuse a smaller limit, in some columns
   only: a dictionary without values, say. */
@@ -61,7 +64,8 @@ record ParquetWriteSettings(
    * @throws UnsupportedTableException if the codec is one that is not on board
    * @throws IllegalArgumentException if a property has a value that cannot be
    */
-  static ParquetWriteSettings of(Map<String, String> properties, Schema columns, MessageType type) {
+  static ParquetWriteSettings of(
+      Map<String, String> properties, Schema columns, MessageType type, PageEncodings encodings) {
     int rowGroupBytes =
         positive(
             properties,
@@ -89,7 +93,7 @@ record ParquetWriteSettings(
     }
     ParquetProperties.Builder parquet =
         ParquetProperties.builder()
-            .withWriterVersion(writerVersion(properties))
+            .withWriterVersion(writerVersion(properties, encodings))
             .withPageSize(
                 Math.max(
                     SLAB_BYTES_MIN,
@@ -135,7 +139,8 @@ record ParquetWriteSettings(
             properties,
             TableProperties.PARQUET_ROW_GROUP_SIZE_TRACK_UNCOMPRESSED,
             TableProperties.PARQUET_ROW_GROUP_SIZE_TRACK_UNCOMPRESSED_DEFAULT),
-        Set.copyOf(properties.keySet()));
+        Set.copyOf(properties.keySet()),
+        encodings);
   }
 
   /**
@@ -144,12 +149,36 @@ record ParquetWriteSettings(
    * @param bytes before compression
    */
   boolean allowsPage(boolean isV2, int rows, long bytes) {
-    boolean isOfVersion = isV2 == (parquet.getWriterVersion() != WriterVersion.PARQUET_1_0);
-    return (isOfVersion || !asked.contains(TableProperties.PARQUET_PAGE_VERSION))
+    return (isV2 == isV2() || !asksVersion())
         && (rows <= parquet.getPageRowCountLimit()
             || !asked.contains(TableProperties.PARQUET_PAGE_ROW_LIMIT))
         && (bytes <= parquet.getPageSizeThreshold() / 4L * 5
             || !asked.contains(TableProperties.PARQUET_PAGE_SIZE_BYTES));
+  }
+
+  /** Whether pages of version 2 are written. */
+  boolean isV2() {
+    return parquet.getWriterVersion() != WriterVersion.PARQUET_1_0;
+  }
+
+  private boolean asksVersion() {
+    return encodings != PageEncodings.AUTO || asked.contains(TableProperties.PARQUET_PAGE_VERSION);
+  }
+
+  /**
+   * Why values of a page of another file are not to keep their encoding; null if they may.
+   *
+   * @param isV2 the version of the page there
+   */
+  @Nullable String refusal(boolean isV2, Encoding encoding) {
+    if (encodings == PageEncodings.AUTO) {
+      return null;
+    }
+    if (isV2 != isV2()) {
+      return "page of version " + (isV2 ? 2 : 1) + ", not " + encodings.text();
+    }
+    boolean isOfAnyVersion = encoding == Encoding.PLAIN || encoding.usesDictionary();
+    return isV2 || isOfAnyVersion ? null : encoding + ", not " + encodings.text();
   }
 
   private static void columnSettings(
@@ -214,7 +243,13 @@ record ParquetWriteSettings(
     return paths;
   }
 
-  private static WriterVersion writerVersion(Map<String, String> properties) {
+  private static WriterVersion writerVersion(
+      Map<String, String> properties, PageEncodings encodings) {
+    if (encodings != PageEncodings.AUTO) {
+      return encodings == PageEncodings.PARQUET_V1
+          ? WriterVersion.PARQUET_1_0
+          : WriterVersion.PARQUET_2_0;
+    }
     String version =
         properties.getOrDefault(
             TableProperties.PARQUET_PAGE_VERSION, TableProperties.PARQUET_PAGE_VERSION_DEFAULT);

@@ -41,6 +41,13 @@ final class ZstdPages {
   static final class Effort {
     private int level = DEFAULT_LEVEL;
     private int pagesToTrial;
+
+    /** That of Parquet, for one page. */
+    static Effort ofDefault() {
+      Effort effort = new Effort();
+      effort.pagesToTrial = 1;
+      return effort;
+    }
   }
 
   /* Larger pages, of huge values, go another way, so that the buffers stay small. */
