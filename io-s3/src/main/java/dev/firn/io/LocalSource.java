@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.function.Supplier;
 import org.apache.iceberg.io.FileIO;
+import org.apache.iceberg.io.ResolvingFileIO;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 final class LocalSource implements ByteSource {
   static final int LANES_MAX = 4;
   static final long REQUEST_BYTES_MAX = 32L << 20;
+
+  /** By name: linking the class would need Hadoop, which S3 alone does not. */
+  private static final String HADOOP_FILE_IO = "org.apache.iceberg.hadoop.HadoopFileIO";
 
   private final String location;
   private final Path path;
@@ -35,6 +39,13 @@ final class LocalSource implements ByteSource {
     this.path = path;
     this.buffers = buffers;
     this.traffic = traffic;
+  }
+
+  /** Whether a location goes to a HadoopFileIO. */
+  static boolean isHadoop(String location, FileIO io) {
+    return io instanceof ResolvingFileIO resolving
+        ? resolving.ioClass(location).getName().equals(HADOOP_FILE_IO)
+        : io.getClass().getName().equals(HADOOP_FILE_IO);
   }
 
   /**

@@ -33,9 +33,6 @@ import org.slf4j.LoggerFactory;
 final class ParallelRangeReader implements RangeReader {
   private static final Logger LOG = LoggerFactory.getLogger(ParallelRangeReader.class);
 
-  /** By name: linking the class would need Hadoop, which S3 alone does not. */
-  private static final String HADOOP_FILE_IO = "org.apache.iceberg.hadoop.HadoopFileIO";
-
   private static final int BUFFER_BYTES = 256 << 10;
   private static final long IDLE_SECONDS_MAX = 30;
 
@@ -191,7 +188,7 @@ final class ParallelRangeReader implements RangeReader {
         return new S3Source(
             s3, location, fileLength, requestsMax, heapBuffers::get, traffic, backoff);
       }
-      if (isHadoop(location)) {
+      if (LocalSource.isHadoop(location, io)) {
         Path path = LocalSource.pathOf(location, io);
         if (path != null) {
           return new LocalSource(location, path, directBuffers::get, traffic);
@@ -239,12 +236,6 @@ final class ParallelRangeReader implements RangeReader {
       ownS3 = own;
     }
     return own;
-  }
-
-  private boolean isHadoop(String location) {
-    return io instanceof ResolvingFileIO resolving
-        ? resolving.ioClass(location).getName().equals(HADOOP_FILE_IO)
-        : io.getClass().getName().equals(HADOOP_FILE_IO);
   }
 
   @Override

@@ -539,7 +539,7 @@ public final class DataFileOutput implements AutoCloseable {
             "Cannot write table " + table.name() + ": it is encrypted. Nothing was written");
       }
       currentPartition = partition;
-      current = new ParquetDataFile(file, type, leaves, settings, compressors, ratios);
+      current = new ParquetDataFile(file, table.io(), type, leaves, settings, compressors, ratios);
       rolling.startFile();
       beginRowGroup();
     }

@@ -9,6 +9,7 @@ import org.apache.iceberg.FieldMetrics;
 import org.apache.iceberg.Metrics;
 import org.apache.iceberg.MetricsConfig;
 import org.apache.iceberg.encryption.EncryptedOutputFile;
+import org.apache.iceberg.io.FileIO;
 import org.apache.iceberg.parquet.ParquetUtil;
 import org.apache.iceberg.types.Type;
 import org.apache.parquet.column.ParquetProperties;
@@ -42,15 +43,19 @@ final class ParquetDataFile {
   private long rowGroupRows;
   private long bloomFilterBytes;
 
+  /**
+   * @param io of the table
+   */
   ParquetDataFile(
       EncryptedOutputFile file,
+      FileIO io,
       MessageType type,
       List<LeafColumn> leaves,
       ParquetWriteSettings settings,
       Compressors compressors,
       List<CompressionRatio> ratios) {
     this.file = file;
-    this.streams = new ParquetStreams(file.encryptingOutputFile());
+    this.streams = new ParquetStreams(file.encryptingOutputFile(), io);
     this.type = type;
     this.leaves = leaves;
     this.settings = settings;

@@ -1,7 +1,9 @@
 package dev.firn.engine.parquet;
 
+import dev.firn.io.LocalOutput;
 import java.io.IOException;
 import org.apache.iceberg.exceptions.AlreadyExistsException;
+import org.apache.iceberg.io.FileIO;
 import org.apache.parquet.io.OutputFile;
 import org.apache.parquet.io.PositionOutputStream;
 import org.jspecify.annotations.Nullable;
@@ -12,18 +14,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class ParquetStreams implements OutputFile {
   private final org.apache.iceberg.io.OutputFile file;
+  private final FileIO io;
   private @Nullable Stream stream; // null until Parquet opens it
   private boolean mayExist;
 
-  ParquetStreams(org.apache.iceberg.io.OutputFile file) {
+  /**
+   * @param io of the table that the file is for
+   */
+  ParquetStreams(org.apache.iceberg.io.OutputFile file, FileIO io) {
     this.file = file;
+    this.io = io;
   }
 
   @Override
   public PositionOutputStream create(long blockSizeHint) throws IOException {
     mayExist = true;
     try {
-      stream = new Stream(file.create());
+      org.apache.iceberg.io.PositionOutputStream local = LocalOutput.create(file.location(), io);
+      stream = new Stream(local == null ? file.create() : local);
     } catch (AlreadyExistsException e) {
       mayExist = false;
       throw e;
