@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * Rows of a view, all of a row group's or some, of all its leaves or some, which Arrow decodes at
  * once.
  */
-final class DecodedRows implements AutoCloseable {
+final class DecodedRows implements LeafRows {
   /* Arrow decodes all of a file's row group and then cuts it. Cutting it here instead costs no copy,
   for its interface to Java copies every batch whose rows are not the first of what it decoded. */
   private static final long ROWS_AT_ONCE_MAX = 1 << 30;
@@ -71,27 +71,29 @@ final class DecodedRows implements AutoCloseable {
     this.contents = contents;
   }
 
-  long firstRow() {
+  @Override
+  public long firstRow() {
     return firstRow;
   }
 
-  long endRow() {
+  @Override
+  public long endRow() {
     return firstRow + rows;
   }
 
-  /** The row before which the next rows must be decoded. */
-  long decodedEndRow() {
+  @Override
+  public long decodedEndRow() {
     return firstRow + rowsBefore + decodedRows;
   }
 
-  /** A column's values from a row on that is decoded, or null if they are not among these. */
-  Stored.@Nullable Piece column(FileField column, long row) {
+  @Override
+  public Stored.@Nullable Piece column(FileField column, long row) {
     FieldVector vector = columns.get(column.viewName());
     return vector == null ? null : new Stored.Piece(vector, (int) (row - firstRow - rowsBefore));
   }
 
-  /** Decodes the next rows, of which there must be any, in place of those before. */
-  void decode(BufferAllocator allocator) throws IOException {
+  @Override
+  public void decode(BufferAllocator allocator) throws IOException {
     rowsBefore += decodedRows;
     decodedRows = 0;
     release();

@@ -9,7 +9,10 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.iceberg.parquet.ParquetCodecFactory;
 import org.apache.parquet.bytes.BytesInput;
+import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.compression.CompressionCodecFactory.BytesInputDecompressor;
+import org.apache.parquet.format.DataPageHeaderV2;
+import org.apache.parquet.format.PageHeader;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +33,7 @@ final class PageTools implements AutoCloseable {
   private @Nullable ParquetCodecFactory factory; // null until a codec other than zstd is needed
   private @Nullable ZstdDecompressCtx zstd; // null until needed
   private ByteBuffer inflated = ByteBuffer.allocate(0);
+  private ByteBuffer stored = ByteBuffer.allocate(0);
 
   /** Whether pages compressed with a codec can be read. */
   static boolean supports(CompressionCodecName codec) {
@@ -42,6 +46,15 @@ final class PageTools implements AutoCloseable {
   /** Room for what is in a page. */
   PageContent content() {
     return content;
+  }
+
+  /** Room for a page as it is stored, outside of the heap. Valid until the next call. */
+  ByteBuffer stored(int size) {
+    if (stored.capacity() < size || !stored.isDirect()) {
+      ZstdPages.free(stored);
+      stored = ByteBuffer.allocateDirect(size + size / 4 + 64);
+    }
+    return stored.clear().limit(size);
   }
 
   /**
@@ -86,6 +99,65 @@ final class PageTools implements AutoCloseable {
     return inflated.duplicate().position(0).limit(size);
   }
 
+  /**
+   * Decodes a data page into {@link #content()}.
+   *
+   * @param stored the page behind its header, from its position to its limit, left as it is
+   * @param dictionarySize entries of the chunk's dictionary, 0 if it has none
+   * @throws MalformedPageException if the page is not what its header says
+   * @throws UnsupportedPageException if another reader is to be asked
+   */
+  void decode(
+      PageHeader header,
+      ByteBuffer stored,
+      CompressionCodecName codec,
+      ColumnDescriptor column,
+      int dictionarySize)
+      throws IOException {
+    if (!header.isSetData_page_header_v2()) {
+      ByteBuffer body = inflate(codec, stored, header.getUncompressed_page_size());
+      content.decode(header.getData_page_header(), body, column, dictionarySize);
+      return;
+    }
+    DataPageHeaderV2 second = header.getData_page_header_v2();
+    int levels = levelBytes(header, stored.remaining());
+    ByteBuffer values = stored.duplicate().position(stored.position() + levels);
+    if (!second.isSetIs_compressed() || second.isIs_compressed()) {
+      int size = header.getUncompressed_page_size() - levels;
+      // Where there are no values, some writers leave nothing, and others the codec's nothing.
+      values = size == 0 ? ByteBuffer.allocate(0) : inflate(codec, values.slice(), size);
+    }
+    content.decode(second, stored, values, column, dictionarySize);
+  }
+
+  /** Decodes a dictionary page into {@link #content()}, as {@link #decode} does a data page. */
+  void decodeDictionary(
+      PageHeader header, ByteBuffer stored, CompressionCodecName codec, ColumnDescriptor column)
+      throws IOException {
+    ByteBuffer body = inflate(codec, stored, header.getUncompressed_page_size());
+    content.decode(header.getDictionary_page_header(), body, column);
+  }
+
+  /**
+   * Bytes of levels before the values of a page of the second version.
+   *
+   * @param length of the page as it is stored, without its header
+   */
+  static int levelBytes(PageHeader header, int length) {
+    DataPageHeaderV2 second = header.getData_page_header_v2();
+    long levels =
+        (long) second.getRepetition_levels_byte_length()
+            + second.getDefinition_levels_byte_length();
+    if (second.getRepetition_levels_byte_length() < 0
+        || second.getDefinition_levels_byte_length() < 0
+        || levels > length
+        || levels > header.getUncompressed_page_size()) {
+      throw new MalformedPageException(
+          "the levels of a page are said to have " + levels + " bytes");
+    }
+    return (int) levels;
+  }
+
   private ByteBuffer inflateOther(CompressionCodecName codec, ByteBuffer stored, int size)
       throws IOException {
     BytesInputDecompressor decompressor = decompressors.get(codec);
@@ -116,12 +188,18 @@ final class PageTools implements AutoCloseable {
       ZstdPages.free(inflated);
       inflated = ByteBuffer.allocate(0);
     }
+    if (stored.capacity() > KEEP_BYTES_MAX) {
+      ZstdPages.free(stored);
+      stored = ByteBuffer.allocate(0);
+    }
   }
 
   @Override
   public void close() {
     ZstdPages.free(inflated);
     inflated = ByteBuffer.allocate(0);
+    ZstdPages.free(stored);
+    stored = ByteBuffer.allocate(0);
     if (zstd != null) {
       zstd.close();
       zstd = null;

@@ -29,6 +29,7 @@ final class ParquetSource extends SourceFile {
   private final int batchRows;
   private final long decodeBytesMax;
   private final NativeMemory nativeMemory;
+  private final PageToolsPool pageTools;
   private final List<RowGroup> rowGroups = new ArrayList<>();
   private final long rows;
 
@@ -42,7 +43,8 @@ final class ParquetSource extends SourceFile {
       Path scratch,
       int batchRows,
       long decodeBytesMax,
-      NativeMemory nativeMemory) {
+      NativeMemory nativeMemory,
+      PageToolsPool pageTools) {
     this.footer = footer;
     this.view = view;
     this.projection = projection;
@@ -52,6 +54,7 @@ final class ParquetSource extends SourceFile {
     this.batchRows = batchRows;
     this.decodeBytesMax = decodeBytesMax;
     this.nativeMemory = nativeMemory;
+    this.pageTools = pageTools;
     footer.checkChunks(view);
     long position = 0;
     List<org.apache.parquet.format.RowGroup> groups = footer.metadata().getRow_groups();
@@ -232,18 +235,18 @@ final class ParquetSource extends SourceFile {
    * How a row group is decoded in parts.
    *
    * @param pages of its view
+   * @param leaves those that are to be decoded
    * @return empty if it is decoded whole
    */
-  List<RowSlices.Segment> segments(RowGroup group, Path file, ViewPages pages) throws IOException {
+  List<RowSlices.Segment> segments(
+      RowGroup group, FileChannel file, ViewPages pages, List<Integer> leaves) throws IOException {
     if (decodeBytesMax == Long.MAX_VALUE) {
       return List.of();
     }
     List<ColumnChunk> chunks = footer.metadata().getRow_groups().get(group.ordinal()).getColumns();
     List<ColumnChunk> stored = new ArrayList<>();
     view.leaves.forEach(leaf -> stored.add(chunks.get(leaf.chunk())));
-    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-      return RowSlices.plan(channel, pages, view.leaves, stored, decodeBytesMax);
-    }
+    return RowSlices.plan(file, pages, view.leaves, stored, leaves, decodeBytesMax);
   }
 
   static void addRange(List<RangeReader.Range> ranges, long offset, long length, long target) {
@@ -313,5 +316,20 @@ final class ParquetSource extends SourceFile {
 
   NativeMemory nativeMemory() {
     return nativeMemory;
+  }
+
+  /** The name of a leaf in the file. */
+  String nameOf(ViewSchema.Leaf leaf) {
+    ColumnChunk chunk = footer.metadata().getRow_groups().get(0).getColumns().get(leaf.chunk());
+    return String.join(".", chunk.getMeta_data().getPath_in_schema());
+  }
+
+  PageToolsPool pageTools() {
+    return pageTools;
+  }
+
+  /** See {@link TableReader}. */
+  long decodeBytesMax() {
+    return decodeBytesMax;
   }
 }

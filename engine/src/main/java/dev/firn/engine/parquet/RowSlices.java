@@ -154,10 +154,16 @@ final class RowSlices {
   private final ViewPages located;
   private final List<ViewSchema.Leaf> leaves;
   private final List<ColumnChunk> stored;
+  private final List<Integer> wanted;
   private final long rows;
 
   private RowSlices(
-      FileChannel view, ViewPages located, List<ViewSchema.Leaf> leaves, List<ColumnChunk> stored) {
+      FileChannel view,
+      ViewPages located,
+      List<ViewSchema.Leaf> leaves,
+      List<ColumnChunk> stored,
+      List<Integer> wanted) {
+    this.wanted = wanted;
     this.view = view;
     this.located = located;
     this.leaves = leaves;
@@ -169,6 +175,7 @@ final class RowSlices {
    * Plans the segments of a view.
    *
    * @param stored the column chunks of the file that the leaves are
+   * @param wanted the leaves to plan for, by their places
    * @param decodeBytesMax what is decoded at once shall take, if a page of each leaf does
    * @return in the order of their first rows; empty if the row group is to be decoded whole
    */
@@ -177,14 +184,37 @@ final class RowSlices {
       ViewPages located,
       List<ViewSchema.Leaf> leaves,
       List<ColumnChunk> stored,
+      List<Integer> wanted,
       long decodeBytesMax)
       throws IOException {
-    return new RowSlices(view, located, leaves, stored).plan(decodeBytesMax);
+    return new RowSlices(view, located, leaves, stored, wanted).plan(decodeBytesMax);
+  }
+
+  /** All rows of some leaves of a view. */
+  static Segment whole(ViewPages located, List<Integer> leaves) {
+    org.apache.parquet.format.RowGroup group = located.metadata().getRow_groups().get(0);
+    List<Part> parts = new ArrayList<>();
+    for (int leaf : leaves) {
+      ViewPages.Page all = whole(group.getColumns().get(leaf), group.getNum_rows());
+      parts.add(new Part(leaf, null, List.of(all), 0));
+    }
+    return new Segment(0, group.getNum_rows(), parts);
+  }
+
+  /* A chunk as if it were one page. */
+  private static ViewPages.Page whole(ColumnChunk column, long rows) {
+    return new ViewPages.Page(
+        ParquetFooter.start(column),
+        column.getMeta_data().getTotal_compressed_size(),
+        column.getMeta_data().getTotal_uncompressed_size(),
+        column.getMeta_data().getNum_values(),
+        rows,
+        Encoding.PLAIN);
   }
 
   private List<Segment> plan(long decodeBytesMax) throws IOException {
     List<Pages> all = new ArrayList<>();
-    for (int leaf = 0; leaf < leaves.size(); leaf++) {
+    for (int leaf : wanted) {
       all.add(pages(leaf));
     }
     if (all.stream().mapToLong(Pages::whole).sum() <= decodeBytesMax
@@ -253,12 +283,7 @@ final class RowSlices {
   /** A leaf that cannot be cut. */
   private Pages whole(int leaf, ViewPages.Chunk chunk) {
     ColumnChunk column = located.metadata().getRow_groups().get(0).getColumns().get(leaf);
-    long bytes = column.getMeta_data().getTotal_compressed_size();
-    long uncompressed = column.getMeta_data().getTotal_uncompressed_size();
-    long values = column.getMeta_data().getNum_values();
-    ViewPages.Page all =
-        new ViewPages.Page(
-            ParquetFooter.start(column), bytes, uncompressed, values, rows, Encoding.PLAIN);
+    ViewPages.Page all = whole(column, rows);
     Cost cost = Cost.NONE;
     if (chunk.understood()) {
       for (ViewPages.Page page : chunk.data()) {

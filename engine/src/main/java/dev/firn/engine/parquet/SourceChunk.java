@@ -464,14 +464,9 @@ final class SourceChunk {
     SourceDictionary known = dictionary;
     if (known == null) {
       try {
-        ByteBuffer body =
-            tools.inflate(
-                codec(),
-                raw.slice(dictionaryAt, header.getCompressed_page_size()),
-                header.getUncompressed_page_size());
-        PageContent content = tools.content();
-        content.decode(header.getDictionary_page_header(), body, column);
-        known = SourceDictionary.of(content);
+        tools.decodeDictionary(
+            header, raw.slice(dictionaryAt, header.getCompressed_page_size()), codec(), column);
+        known = SourceDictionary.of(tools.content());
       } catch (MalformedPageException | ParquetDecodingException malformed) {
         throw corrupt("its dictionary: " + malformed.getMessage());
       }
@@ -489,21 +484,8 @@ final class SourceChunk {
     SourceDictionary entries = page.isOfIds() ? dictionary(tools) : null;
     int size = entries == null ? 0 : entries.size();
     PageContent content = tools.content();
-    PageHeader header = page.header();
-    ByteBuffer stored = stored(page);
     try {
-      if (page.isV2()) {
-        DataPageHeaderV2 second = header.getData_page_header_v2();
-        int levels = levelBytes(page);
-        ByteBuffer values = stored.duplicate().position(stored.position() + levels);
-        if (!second.isSetIs_compressed() || second.isIs_compressed()) {
-          values = inflateValues(page, values.slice(), tools);
-        }
-        content.decode(second, stored, values, column, size);
-      } else {
-        ByteBuffer body = tools.inflate(codec(), stored, header.getUncompressed_page_size());
-        content.decode(header.getData_page_header(), body, column, size);
-      }
+      tools.decode(page.header(), stored(page), codec(), column, size);
     } catch (MalformedPageException malformed) {
       throw corrupt(malformed.getMessage());
     }
@@ -528,24 +510,11 @@ final class SourceChunk {
 
   /** Bytes of levels before the values of a page of the second version. */
   int levelBytes(Page page) {
-    DataPageHeaderV2 second = page.header().getData_page_header_v2();
-    long levels =
-        (long) second.getRepetition_levels_byte_length()
-            + second.getDefinition_levels_byte_length();
-    if (second.getRepetition_levels_byte_length() < 0
-        || second.getDefinition_levels_byte_length() < 0
-        || levels > page.length()
-        || levels > page.header().getUncompressed_page_size()) {
-      throw corrupt("the levels of a page are said to have " + levels + " bytes");
+    try {
+      return PageTools.levelBytes(page.header(), page.length());
+    } catch (MalformedPageException malformed) {
+      throw corrupt(malformed.getMessage());
     }
-    return (int) levels;
-  }
-
-  private ByteBuffer inflateValues(Page page, ByteBuffer values, PageTools tools)
-      throws IOException {
-    int size = page.header().getUncompressed_page_size() - levelBytes(page);
-    // Where there are no values, some writers leave nothing, and others the codec's nothing.
-    return size == 0 ? ByteBuffer.allocate(0) : tools.inflate(codec(), values, size);
   }
 
   private void checkRows(Page page, PageContent content) {

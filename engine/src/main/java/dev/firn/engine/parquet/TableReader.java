@@ -54,6 +54,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private final int batchRows;
   private final long decodeBytesMax;
   private final NativeMemory nativeMemory = new NativeMemory();
+  private final PageToolsPool pageTools = new PageToolsPool();
 
   /**
    * @param table the schema the run was planned with (S1)
@@ -260,7 +261,8 @@ public final class TableReader implements DeleteSource, AutoCloseable {
         scratch,
         batchRows,
         decodeBytesMax,
-        nativeMemory);
+        nativeMemory,
+        pageTools);
   }
 
   private StreamedSource openStreamed(
@@ -415,6 +417,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
    */
   @Override
   public void close() {
+    pageTools.close();
     nativeMemory.close();
   }
 }

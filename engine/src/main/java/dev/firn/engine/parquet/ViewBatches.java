@@ -1,8 +1,7 @@
 package dev.firn.engine.parquet;
 
+import java.io.Closeable;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -10,7 +9,6 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
-import org.jspecify.annotations.Nullable;
 
 /** The batches of one view. */
 final class ViewBatches implements RowBatches {
@@ -19,15 +17,15 @@ final class ViewBatches implements RowBatches {
 
   private final ParquetSource source;
   private final SourceFile.RowGroup group;
-  private final @Nullable Path view;
+  private final Closeable view;
   private final BufferAllocator allocator;
   private VectorSchemaRoot batch;
 
   /** What is to be decoded, by first row. */
-  private final Deque<DecodedRows> ahead;
+  private final Deque<LeafRows> ahead;
 
   /** What holds the next row; together all leaves that are wanted. */
-  private final List<DecodedRows> current = new ArrayList<>();
+  private final List<LeafRows> current = new ArrayList<>();
 
   /** The row of the row group that the next batch begins with. */
   private long nextRow = 0;
@@ -38,13 +36,13 @@ final class ViewBatches implements RowBatches {
   /**
    * @param decoded by first row; for each row of the row group and each leaf there is one. Empty if
    *     nothing of the file is wanted
-   * @param view deleted when this is closed, but for null
+   * @param view closed with this
    */
   ViewBatches(
       ParquetSource source,
       SourceFile.RowGroup group,
-      List<DecodedRows> decoded,
-      @Nullable Path view,
+      List<LeafRows> decoded,
+      Closeable view,
       BufferAllocator allocator) {
     this.source = source;
     this.group = group;
@@ -62,7 +60,7 @@ final class ViewBatches implements RowBatches {
     }
     decode();
     long end = Math.min(group.rows(), nextRow + ROWS_MAX);
-    for (DecodedRows rows : current) {
+    for (LeafRows rows : current) {
       end = Math.min(end, rows.decodedEndRow());
     }
     int length = (int) Math.min(source.batchRows(), end - nextRow);
@@ -75,8 +73,8 @@ final class ViewBatches implements RowBatches {
   /** Decodes what the next row needs, having released what it does not. */
   private void decode() throws IOException {
     boolean released = false;
-    for (Iterator<DecodedRows> all = current.iterator(); all.hasNext(); ) {
-      DecodedRows rows = all.next();
+    for (Iterator<LeafRows> all = current.iterator(); all.hasNext(); ) {
+      LeafRows rows = all.next();
       if (rows.decodedEndRow() == nextRow) {
         if (!released) {
           batch.clear(); // shares memory with them
@@ -91,7 +89,7 @@ final class ViewBatches implements RowBatches {
       }
     }
     while (!ahead.isEmpty() && ahead.getFirst().firstRow() == nextRow) {
-      DecodedRows rows = ahead.removeFirst();
+      LeafRows rows = ahead.removeFirst();
       current.add(rows);
       rows.decode(allocator);
     }
@@ -99,7 +97,7 @@ final class ViewBatches implements RowBatches {
 
   private Stored stored(FileField column) {
     List<Stored.Piece> pieces = new ArrayList<>(1);
-    for (DecodedRows rows : current) {
+    for (LeafRows rows : current) {
       Stored.Piece piece = rows.column(column, nextRow);
       if (piece != null) {
         pieces.add(piece);
@@ -138,7 +136,7 @@ final class ViewBatches implements RowBatches {
     closed = true;
     batch.close();
     Throwable failure = null;
-    for (DecodedRows rows : current) {
+    for (LeafRows rows : current) {
       try {
         rows.close();
       } catch (IOException | RuntimeException e) {
@@ -150,8 +148,14 @@ final class ViewBatches implements RowBatches {
       }
     }
     current.clear();
-    if (view != null) {
-      Files.deleteIfExists(view);
+    try {
+      view.close();
+    } catch (IOException | RuntimeException e) {
+      if (failure == null) {
+        failure = e;
+      } else {
+        failure.addSuppressed(e);
+      }
     }
     if (failure instanceof IOException e) {
       throw e;

@@ -14,6 +14,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -25,6 +26,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.IntStream;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileFormat;
@@ -95,7 +97,11 @@ class RowSlicesTest {
           ViewPages pages =
               PageChecksums.check(
                   view, parquet.view().leaves, source.location(), fetched.rowGroup().ordinal());
-          segments.addAll(parquet.segments(group, view, pages));
+          List<Integer> all =
+              IntStream.range(0, parquet.view().leaves.size()).boxed().toList();
+          try (FileChannel channel = FileChannel.open(view)) {
+            segments.addAll(parquet.segments(group, channel, pages, all));
+          }
         }
       }
     }
