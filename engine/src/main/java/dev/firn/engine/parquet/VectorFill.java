@@ -20,7 +20,7 @@ final class VectorFill implements AutoCloseable {
   private static final int SHORT_BYTES_MAX = 64;
 
   /* Pages whose entries in a dictionary are so long in all are decoded by Arrow. */
-  private static final long STRING_BYTES_MAX = 512L << 20;
+  private static final long STRING_BYTES_MAX = 128L << 20;
 
   private final ViewSchema.Leaf leaf;
   private final int rows;

@@ -17,6 +17,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.arrow.vector.BigIntVector;
+import org.apache.arrow.vector.Float8Vector;
+import org.apache.arrow.vector.VarBinaryVector;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.DataFiles;
 import org.apache.iceberg.Schema;
@@ -404,5 +408,62 @@ class SourceFileTest {
                         Types.NestedField.optional(
                             1, "l", Types.ListType.ofOptional(2, Types.GeometryType.crs84())))))
         .hasMessageContaining("l.element");
+  }
+
+  /* A page whose numbers stand for far more bytes than it has, behind one that is as others are. */
+  @Test
+  void aChunkWithAPageThatFirnDoesNotDecodeIsReadToItsEnd() throws Exception {
+    Rows content = Rows.of(table.schema());
+    String large = "L".repeat(150_000);
+    for (long id = 0; id < 2500; id++) {
+      content.add(id, id < 1000 || id >= 2000 ? "v" + id % 10 : large, null, 0.5 * id);
+    }
+    DataFile file =
+        TableFiles.of(table)
+            .property("write.parquet.page-row-limit", "1000")
+            .property("write.parquet.page-size-bytes", "1000000000")
+            .append(content.list());
+    try (ReaderFixture fixture = new ReaderFixture(table, 700);
+        SourceFile source = fixture.reader.open(ReaderFixture.task(table, file), columns(2, 1, 5));
+        RowBatches batches = source.read(source.rowGroups().get(0), fixture.allocator)) {
+      long id = 0;
+      while (batches.next()) {
+        VarBinaryVector texts = (VarBinaryVector) batches.batch().getVector(0);
+        BigIntVector ids = (BigIntVector) batches.batch().getVector(1);
+        Float8Vector halves = (Float8Vector) batches.batch().getVector(2);
+        assertThat(batches.firstPosition()).isEqualTo(id);
+        for (int row = 0; row < batches.batch().getRowCount(); row++, id++) {
+          boolean isLarge = id >= 1000 && id < 2000;
+          assertThat(texts.getValueLength(row)).isEqualTo(isLarge ? 150_000 : 2);
+          assertThat(texts.get(row)[1])
+              .isEqualTo(isLarge ? (byte) 'L' : (byte) ('0' + (int) (id % 10)));
+          assertThat(ids.get(row)).isEqualTo(id);
+          assertThat(halves.get(row)).isEqualTo(0.5 * id);
+        }
+      }
+      assertThat(id).isEqualTo(2500);
+    }
+  }
+
+  @Test
+  void nothingIsLeftWhenThereIsNoRoomForABatch() throws Exception {
+    DataFile file = file(1000);
+    try (ReaderFixture fixture = new ReaderFixture(table, 100);
+        SourceFile source = fixture.reader.open(ReaderFixture.task(table, file), columns(1, 2, 5))) {
+      boolean fits = false;
+      for (long room = 1; !fits; room *= 2) {
+        try (BufferAllocator small = fixture.allocator.newChildAllocator("small", 0, room);
+            RowBatches batches = source.read(source.rowGroups().get(0), small)) {
+          int rows = 0;
+          while (batches.next()) {
+            rows += batches.batch().getRowCount();
+          }
+          assertThat(rows).isEqualTo(1000);
+          fits = true;
+        } catch (OutOfMemoryException tooSmall) {
+          assertThat(room).isLessThan(1 << 20);
+        }
+      }
+    }
   }
 }
