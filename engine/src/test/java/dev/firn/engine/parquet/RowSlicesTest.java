@@ -26,8 +26,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.stream.IntStream;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.IntStream;
 import org.apache.iceberg.DataFile;
 import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.Schema;
@@ -97,8 +97,7 @@ class RowSlicesTest {
           ViewPages pages =
               PageChecksums.check(
                   view, parquet.view().leaves, source.location(), fetched.rowGroup().ordinal());
-          List<Integer> all =
-              IntStream.range(0, parquet.view().leaves.size()).boxed().toList();
+          List<Integer> all = IntStream.range(0, parquet.view().leaves.size()).boxed().toList();
           try (FileChannel channel = FileChannel.open(view)) {
             segments.addAll(parquet.segments(group, channel, pages, all));
           }

@@ -449,7 +449,8 @@ class SourceFileTest {
   void nothingIsLeftWhenThereIsNoRoomForABatch() throws Exception {
     DataFile file = file(1000);
     try (ReaderFixture fixture = new ReaderFixture(table, 100);
-        SourceFile source = fixture.reader.open(ReaderFixture.task(table, file), columns(1, 2, 5))) {
+        SourceFile source =
+            fixture.reader.open(ReaderFixture.task(table, file), columns(1, 2, 5))) {
       boolean fits = false;
       for (long room = 1; !fits; room *= 2) {
         try (BufferAllocator small = fixture.allocator.newChildAllocator("small", 0, room);
