@@ -131,7 +131,7 @@ final class EqualityDeletes {
       keys.load(row, rows - row);
       for (int added = 0; added < keys.rows(); ) {
         if (slice().equals(HashSlice.ALL) || file.scope.index != null || keys.anyIn(slice())) {
-          KeyIndex index = file.scope.indexFor(idSet.fields, memory);
+          KeyIndex index = file.scope.indexFor(idSet, memory);
           if (index != null) {
             added = index.add(keys, added, slice(), file.sequenceNumber);
           }
@@ -165,7 +165,7 @@ final class EqualityDeletes {
   private boolean narrowIndexes() {
     for (IdSet idSet : idSets.values()) {
       for (Scope scope : idSet.scopes()) {
-        if (scope.index != null && !scope.narrowTo(slice())) {
+        if (!scope.narrowTo(slice())) {
           return false;
         }
       }
@@ -278,26 +278,25 @@ final class EqualityDeletes {
     private @Nullable KeyIndex index; // null if the pass has no key here
 
     /** Returns null where the memory lacks. */
-    @Nullable KeyIndex indexFor(List<Types.NestedField> fields, KeyMemory memory) {
+    @Nullable KeyIndex indexFor(IdSet idSet, KeyMemory memory) {
       if (index == null) {
-        index = KeyIndex.of(fields, memory);
+        index = KeyIndex.of(idSet.fields, idSet.marks(), memory);
       }
       return index;
     }
 
     /** Returns false where the memory lacks. */
     boolean narrowTo(HashSlice slice) {
-      KeyIndex narrowed = index == null ? null : index.narrowedTo(slice);
-      if (narrowed == null) {
-        return false;
+      if (index == null) {
+        return true;
       }
-      if (narrowed.size() == 0) {
-        narrowed.release();
+      boolean narrowed = index.narrowTo(slice);
+      if (index.size() == 0) {
+        index.release();
         index = null;
-      } else {
-        index = narrowed;
+        return true;
       }
-      return true;
+      return narrowed;
     }
   }
 
@@ -308,6 +307,7 @@ final class EqualityDeletes {
     private final List<AssignedFile> files = new ArrayList<>();
     private final Map<Partitions.Key, Scope> scoped = new LinkedHashMap<>();
     private final Scope global = new Scope();
+    private @Nullable SequenceMarks marks; // null until the first key is read
 
     IdSet(List<Types.NestedField> fields) {
       this.fields = fields;
@@ -316,6 +316,14 @@ final class EqualityDeletes {
         vectors[i] = i;
       }
       this.keys = new KeyBatch(fields, vectors);
+    }
+
+    /** Of all files: none is assigned any more once keys are read. */
+    SequenceMarks marks() {
+      if (marks == null) {
+        marks = SequenceMarks.of(files.stream().map(AssignedFile::sequenceNumber).toList());
+      }
+      return marks;
     }
 
     Scope scopeOf(DeleteFile file) {

@@ -26,6 +26,9 @@ final class KeyBatch {
   private final long[] slots = new long[ROWS_MAX];
   private byte[] bytes = new byte[0];
   private int rows;
+  private boolean hashed;
+  private long min;
+  private long max;
 
   /**
    * @param fields the columns of the key, by ascending field id
@@ -73,15 +76,25 @@ final class KeyBatch {
     for (KeyColumn column : columns) {
       column.load(from, count);
     }
+    hashed = false;
     if (longs) {
       columns[0].copyTo(longKeys, count);
-      for (int i = 0; i < count; i++) {
-        hashes[i] = hash(longKeys[i]);
-      }
+      findBounds();
     } else {
       encode();
     }
     return count;
+  }
+
+  private void findBounds() {
+    long lower = Long.MAX_VALUE;
+    long upper = Long.MIN_VALUE;
+    for (int i = 0; i < rows; i++) {
+      lower = Math.min(lower, longKeys[i]);
+      upper = Math.max(upper, longKeys[i]);
+    }
+    min = lower;
+    max = upper;
   }
 
   private long valueBytes(int from, int count) {
@@ -117,9 +130,6 @@ final class KeyBatch {
     for (KeyColumn column : columns) {
       column.write(bytes, cursors, rows);
     }
-    for (int i = 0; i < rows; i++) {
-      hashes[i] = hash(bytes, offsets[i], offsets[i + 1]);
-    }
   }
 
   int rows() {
@@ -128,6 +138,7 @@ final class KeyBatch {
 
   /** Whether any loaded key is in the slice. */
   boolean anyIn(HashSlice slice) {
+    int[] hashes = hashes();
     for (int i = 0; i < rows; i++) {
       boolean isNull = longs && isNull(i);
       if (isNull ? slice.holdsNulls() : slice.holds(hashes[i])) {
@@ -139,11 +150,27 @@ final class KeyBatch {
 
   /** The 32-bit hash of each key; of a null that is kept as a long, anything. */
   int[] hashes() {
+    if (!hashed) {
+      for (int i = 0; i < rows; i++) {
+        hashes[i] = longs ? hash(longKeys[i]) : hash(bytes, offsets[i], offsets[i + 1]);
+      }
+      hashed = true;
+    }
     return hashes;
   }
 
   long[] longKeys() {
     return longKeys;
+  }
+
+  /** A lower bound of keys in the form of longs. */
+  long min() {
+    return min;
+  }
+
+  /** An upper bound of keys in the form of longs. */
+  long max() {
+    return max;
   }
 
   /** Whether any key may be null; asked of keys in the form of longs. */

@@ -1,171 +1,254 @@
 package dev.firn.deletes;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
-/** Keys that are one long: an open-addressing table with linear probing, keys in place. */
+/** Keys that are one long: in place in the slots, their marks beside them. */
 final class LongKeyIndex extends KeyIndex {
-  /* Slot s: the key at 2s, at 2s + 1 the sequence number plus one and the bit MATCHED, or 0 where
-  the slot is free. Threads that look up set that bit without locks: they can only set the same bit
-  of a word that has no other changes then. */
-  private long[] table;
-  private int size;
-  private long nullSequencePlusOne;
+  private static final VarHandle SHORT =
+      MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.nativeOrder());
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
-  private LongKeyIndex(KeyMemory memory, int slots) {
-    super(memory, slots);
-    this.table = new long[2 * slots];
+  private static final int MATCHED = Integer.MIN_VALUE;
+
+  private final int markBytes;
+
+  /* For each slot the mark of its key, with the sign bit set once some row has had that key.
+  Threads that look up set it without locks: they can only set the same bit of a number that has no
+  other changes then. */
+  private byte[][] marksOf;
+
+  /* Of the keys that no slot can tell from none, 0 if they are not held. */
+  private int markOfZero;
+  private int markOfNull;
+
+  private long min = Long.MAX_VALUE;
+  private long max = Long.MIN_VALUE;
+
+  private LongKeyIndex(SequenceMarks marks, KeyMemory memory) {
+    super(marks, slotBytes(marks), memory);
+    this.markBytes = marks.bytes();
+    this.marksOf = new byte[][] {new byte[slots[0].length * markBytes]};
   }
 
-  static @Nullable LongKeyIndex ofSlots(int slots, KeyMemory memory) {
-    return memory.reserve(bytes(slots)) ? new LongKeyIndex(memory, slots) : null;
+  static @Nullable LongKeyIndex empty(SequenceMarks marks, KeyMemory memory) {
+    return memory.reserve(bytesMin(slotBytes(marks))) ? new LongKeyIndex(marks, memory) : null;
   }
 
-  private static long bytes(int slots) {
-    return 2L * Long.BYTES * slots + filterBytes(slots);
-  }
-
-  private int slots() {
-    return table.length / 2;
+  private static int slotBytes(SequenceMarks marks) {
+    return Long.BYTES + marks.bytes();
   }
 
   @Override
-  int add(KeyBatch keys, int from, HashSlice slice, long sequenceNumber) {
+  int put(KeyBatch keys, int from, HashSlice slice, int mark) {
     long[] longKeys = keys.longKeys();
     int[] hashes = keys.hashes();
     int rows = keys.rows();
+    min = Math.min(min, keys.min());
+    max = Math.max(max, keys.max());
     boolean mayHaveNulls = keys.mayHaveNulls();
     for (int i = from; i < rows; i++) {
       if (mayHaveNulls && keys.isNull(i)) {
         if (slice.holdsNulls()) {
-          nullSequencePlusOne = Math.max(nullSequencePlusOne, sequenceNumber + 1);
+          markOfNull = Math.max(markOfNull, mark);
         }
-      } else if (slice.holds(hashes[i]) && !put(longKeys[i], hashes[i], sequenceNumber + 1)) {
+      } else if (slice.holds(hashes[i]) && !put(longKeys[i], hashes[i], mark)) {
         return i;
       }
     }
     return rows;
   }
 
-  private boolean put(long key, int hash, long sequencePlusOne) {
-    int slot = slotOf(table, shift, key, hash);
-    long held = table[2 * slot + 1];
-    if (held != 0) {
-      table[2 * slot + 1] = Math.max(held, sequencePlusOne);
+  private boolean put(long key, int hash, int mark) {
+    if (key == 0) {
+      markOfZero = Math.max(markOfZero, mark);
       return true;
     }
-    if (size == keysMax(slots())) {
-      if (!grow()) {
+    int segment = segmentOf(hash);
+    int slot = slotOf(slots[segment], key, hash);
+    if (slots[segment][slot] != 0) {
+      if (mark(segment, slot) < mark) {
+        setMark(segment, slot, mark);
+      }
+      return true;
+    }
+    if (!hasRoom(segment)) {
+      if (!makeRoom(segment)) {
         return false;
       }
-      slot = slotOf(table, shift, key, hash);
+      slot = freeSlot(slots[segment], hash);
     }
-    set(slot, key, sequencePlusOne, hash);
+    slots[segment][slot] = key;
+    setMark(segment, slot, mark);
+    added(segment, hash);
     return true;
   }
 
-  private void set(int slot, long key, long sequencePlusOne, int hash) {
-    table[2 * slot] = key;
-    table[2 * slot + 1] = sequencePlusOne;
-    addToFilter(hash);
-    size++;
-  }
-
-  /** The slot that holds the key, or the free one where it would go. */
-  private static int slotOf(long[] table, int shift, long key, int hash) {
-    int mask = table.length / 2 - 1;
-    int slot = hash >>> shift;
-    while (table[2 * slot + 1] != 0 && table[2 * slot] != key) {
-      slot = (slot + 1) & mask;
+  /** The slot of a segment that holds the key, or the free one where it would go. */
+  private int slotOf(long[] segment, long key, int hash) {
+    int slot = home(hash, segment.length);
+    for (long held = segment[slot]; held != key && held != 0; held = segment[slot]) {
+      slot = next(slot, segment.length);
     }
     return slot;
   }
 
-  private boolean grow() {
-    int slots = slots();
-    if (slots == SLOTS_MAX || !memory.reserveInPlaceOf(bytes(slots), bytes(2 * slots))) {
-      return false;
-    }
-    long[] old = table;
-    table = new long[4 * slots];
-    useSlots(2 * slots);
-    size = 0;
-    copy(old, HashSlice.ALL);
-    memory.release(bytes(slots));
-    return true;
+  private int mark(int segment, int slot) {
+    byte[] bytes = marksOf[segment];
+    return switch (markBytes) {
+      case 1 -> bytes[slot];
+      case Short.BYTES -> (short) SHORT.get(bytes, slot * Short.BYTES);
+      default -> (int) INT.get(bytes, slot * Integer.BYTES);
+    };
   }
 
-  /** Adds keys that are not held here from another table. */
-  private void copy(long[] from, HashSlice slice) {
-    for (int at = 0; at < from.length; at += 2) {
-      if (from[at + 1] != 0) {
-        int hash = KeyBatch.hash(from[at]);
-        if (slice.holds(hash)) {
-          set(slotOf(table, shift, from[at], hash), from[at], from[at + 1], hash);
+  private void setMark(int segment, int slot, int mark) {
+    byte[] bytes = marksOf[segment];
+    switch (markBytes) {
+      case 1 -> bytes[slot] = (byte) mark;
+      case Short.BYTES -> SHORT.set(bytes, slot * Short.BYTES, (short) mark);
+      default -> INT.set(bytes, slot * Integer.BYTES, mark);
+    }
+  }
+
+  /** The mark as it is kept once a row has had its key, sign extended. */
+  private int matched(int mark) {
+    return mark | MATCHED >> Integer.SIZE - markBytes * Byte.SIZE;
+  }
+
+  private int withoutMatched(int mark) {
+    return mark & ~(MATCHED >> Integer.SIZE - markBytes * Byte.SIZE);
+  }
+
+  @Override
+  void resize(int segment, int slotCount, HashSlice slice) {
+    long[] from = slots[segment];
+    byte[] fromMarks = marksOf[segment];
+    long[] to = new long[slotCount];
+    byte[] toMarks = new byte[slotCount * markBytes];
+    boolean all = slice.equals(HashSlice.ALL);
+    for (int old = 0; old < from.length; old++) {
+      long key = from[old];
+      if (key != 0) {
+        int hash = KeyBatch.hash(key);
+        if (all || slice.holds(hash)) {
+          int slot = freeSlot(to, hash);
+          to[slot] = key;
+          copyMark(fromMarks, old, toMarks, slot);
+        }
+      }
+    }
+    slots[segment] = to;
+    marksOf[segment] = toMarks;
+  }
+
+  @Override
+  void spread(long[] whole) {
+    byte[] fromMarks = marksOf[0];
+    marksOf = new byte[slots.length][];
+    for (int segment = 0; segment < slots.length; segment++) {
+      marksOf[segment] = new byte[slots[segment].length * markBytes];
+    }
+    for (int old = 0; old < whole.length; old++) {
+      if (whole[old] != 0) {
+        int hash = KeyBatch.hash(whole[old]);
+        int segment = segmentOf(hash);
+        int slot = freeSlot(slots[segment], hash);
+        slots[segment][slot] = whole[old];
+        copyMark(fromMarks, old, marksOf[segment], slot);
+      }
+    }
+  }
+
+  private void copyMark(byte[] from, int old, byte[] to, int slot) {
+    for (int i = 0; i < markBytes; i++) {
+      to[slot * markBytes + i] = from[old * markBytes + i];
+    }
+  }
+
+  @Override
+  boolean narrowTo(HashSlice slice) {
+    if (!slice.holds(KeyBatch.hash(0))) {
+      markOfZero = 0;
+    }
+    if (!slice.holdsNulls()) {
+      markOfNull = 0;
+    }
+    return narrowSegments(slice);
+  }
+
+  @Override
+  void addAllTo(KeyFilter to) {
+    for (long[] segment : slots) {
+      for (long key : segment) {
+        if (key != 0) {
+          to.add(KeyBatch.hash(key));
         }
       }
     }
   }
 
   @Override
-  @Nullable KeyIndex narrowedTo(HashSlice slice) {
-    int keys = 0;
-    for (int at = 0; at < table.length; at += 2) {
-      if (table[at + 1] != 0 && slice.holds(KeyBatch.hash(table[at]))) {
-        keys++;
-      }
-    }
-    LongKeyIndex narrowed = ofSlots(slotsFor(keys), memory);
-    if (narrowed != null) {
-      narrowed.copy(table, slice);
-      narrowed.nullSequencePlusOne = slice.holdsNulls() ? nullSequencePlusOne : 0;
-      release();
-    }
-    return narrowed;
+  int hashOf(long slot) {
+    return KeyBatch.hash(slot);
   }
 
   @Override
-  void release() {
-    memory.release(bytes(slots()));
+  boolean mayHold(KeyBatch keys) {
+    return keys.max() >= min && keys.min() <= max;
   }
 
+  /** Clears the rows whose key is null or 0, if that is deleted. */
   @Override
-  int clearDeleted(KeyBatch keys, long sequenceNumber, int firstRow, long[] asked, long[] live) {
-    long[] longKeys = keys.longKeys();
-    int[] hashes = keys.hashes();
-    int[] candidates = keys.candidates();
-    long[] first = keys.slots();
-    int cleared = keys.mayHaveNulls() ? takeNulls(keys, sequenceNumber, firstRow, asked, live) : 0;
-    int count = candidates(keys, firstRow, asked, candidates);
-    /* Independent loads first: the processor waits for many slots at once and not for each. */
-    for (int i = 0; i < count; i++) {
-      first[i] = table[2 * (hashes[candidates[i]] >>> shift) + 1];
-    }
+  int clearAside(KeyBatch keys, int markMin, int firstRow, long[] asked, long[] live) {
     boolean mayHaveNulls = keys.mayHaveNulls();
-    for (int i = 0; i < count; i++) {
-      int key = candidates[i];
-      if (first[i] != 0) {
-        int at = 2 * slotOf(table, shift, longKeys[key], hashes[key]) + 1;
-        long held = table[at];
-        if ((held & ~MATCHED) > sequenceNumber + 1 && !(mayHaveNulls && keys.isNull(key))) {
-          if (held > 0) {
-            table[at] = held | MATCHED;
-          }
-          cleared += clear(live, firstRow + key);
+    boolean nulls = mayHaveNulls && withoutMatched(markOfNull) >= markMin;
+    boolean zeros = withoutMatched(markOfZero) >= markMin && keys.min() <= 0 && keys.max() >= 0;
+    if (!nulls && !zeros) {
+      return 0;
+    }
+    long[] longKeys = keys.longKeys();
+    int cleared = 0;
+    for (int i = 0; i < keys.rows(); i++) {
+      boolean isNull = mayHaveNulls && keys.isNull(i);
+      boolean deleted = isNull ? nulls : zeros && longKeys[i] == 0;
+      if (deleted && isSet(asked, firstRow + i)) {
+        if (isNull) {
+          markOfNull = matched(markOfNull);
+        } else {
+          markOfZero = matched(markOfZero);
         }
+        cleared += clear(live, firstRow + i);
       }
     }
     return cleared;
   }
 
-  /** Clears the rows whose key is null, if null is deleted. */
-  private int takeNulls(
-      KeyBatch keys, long sequenceNumber, int firstRow, long[] asked, long[] live) {
+  @Override
+  int clearHeld(KeyBatch keys, int count, int markMin, int firstRow, long[] live) {
+    long[] longKeys = keys.longKeys();
+    int[] hashes = keys.hashes();
+    int[] candidates = keys.candidates();
+    long[] first = keys.slots();
+    boolean mayHaveNulls = keys.mayHaveNulls();
     int cleared = 0;
-    if ((nullSequencePlusOne & ~MATCHED) > sequenceNumber + 1) {
-      for (int i = 0; i < keys.rows(); i++) {
-        if (keys.isNull(i) && isSet(asked, firstRow + i)) {
-          nullSequencePlusOne |= MATCHED;
-          cleared += clear(live, firstRow + i);
+    for (int i = 0; i < count; i++) {
+      int at = candidates[i];
+      long key = longKeys[at];
+      if (first[i] != 0 && key != 0 && !(mayHaveNulls && keys.isNull(at))) {
+        int segment = segmentOf(hashes[at]);
+        int slot = slotOf(slots[segment], key, hashes[at]);
+        if (slots[segment][slot] != 0) {
+          int mark = mark(segment, slot);
+          if (withoutMatched(mark) >= markMin) {
+            if (mark > 0) {
+              setMark(segment, slot, matched(mark));
+            }
+            cleared += clear(live, firstRow + at);
+          }
         }
       }
     }
@@ -174,15 +257,17 @@ final class LongKeyIndex extends KeyIndex {
 
   @Override
   long size() {
-    return size + (nullSequencePlusOne == 0 ? 0L : 1L);
+    return super.size() + (markOfNull == 0 ? 0 : 1) + (markOfZero == 0 ? 0 : 1);
   }
 
   @Override
   long unmatched() {
-    long unmatched = nullSequencePlusOne > 0 ? 1 : 0;
-    for (int at = 1; at < table.length; at += 2) {
-      if (table[at] > 0) {
-        unmatched++;
+    long unmatched = (markOfNull > 0 ? 1 : 0) + (markOfZero > 0 ? 1 : 0);
+    for (int segment = 0; segment < slots.length; segment++) {
+      for (int slot = 0; slot < slots[segment].length; slot++) {
+        if (slots[segment][slot] != 0 && mark(segment, slot) > 0) {
+          unmatched++;
+        }
       }
     }
     return unmatched;

@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.LongStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
@@ -30,6 +32,8 @@ class KeyIndexTest {
   private static final Types.NestedField LONG = field(1, Types.LongType.get());
   private static final Types.NestedField TEXT = field(2, Types.StringType.get());
   private static final Types.NestedField OTHER_TEXT = field(3, Types.StringType.get());
+  private static final SequenceMarks MARKS =
+      SequenceMarks.of(List.of(9L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L));
 
   private final BufferAllocator memory = new RootAllocator();
 
@@ -123,7 +127,7 @@ class KeyIndexTest {
   @Test
   void d10NullLongMatchesNullOnly() {
     KeyBatch keys = batch(LONG);
-    KeyIndex index = KeyIndex.of(List.of(LONG), unlimited());
+    KeyIndex index = KeyIndex.of(List.of(LONG), MARKS, unlimited());
     assertThat(index).isInstanceOf(LongKeyIndex.class);
     add(index, keys, 5, longs(0L));
     assertThat(survivors(index, keys, 4, longs(0L, null, 1L))).containsExactly(1, 2);
@@ -136,7 +140,7 @@ class KeyIndexTest {
   @Test
   void d1TheHighestSequenceNumberOfAKeyCountsInAnyOrder() {
     KeyBatch keys = batch(LONG, TEXT);
-    KeyIndex index = KeyIndex.of(List.of(LONG, TEXT), unlimited());
+    KeyIndex index = KeyIndex.of(List.of(LONG, TEXT), MARKS, unlimited());
     add(index, keys, 3, longs(1L, 2L), texts(utf8("a"), utf8("b")));
     add(index, keys, 9, longs(1L), texts(utf8("a")));
     add(index, keys, 6, longs(1L, 2L), texts(utf8("a"), utf8("b")));
@@ -150,7 +154,7 @@ class KeyIndexTest {
   void d18NanEqualsEveryNanAndZeroDiffersFromMinusZero() {
     Types.NestedField single = field(1, Types.FloatType.get());
     KeyBatch keys = batch(single);
-    KeyIndex index = KeyIndex.of(List.of(single), unlimited());
+    KeyIndex index = KeyIndex.of(List.of(single), MARKS, unlimited());
     add(index, keys, 5, floats(0.0f, Float.intBitsToFloat(0xFFC0_0001)));
     assertThat(
             survivors(
@@ -159,7 +163,7 @@ class KeyIndexTest {
 
     Types.NestedField twice = field(1, Types.DoubleType.get());
     KeyBatch doubleKeys = batch(twice, TEXT);
-    KeyIndex doubles = KeyIndex.of(List.of(twice, TEXT), unlimited());
+    KeyIndex doubles = KeyIndex.of(List.of(twice, TEXT), MARKS, unlimited());
     byte[] text = utf8("t");
     add(doubles, doubleKeys, 5, doubles(-0.0, Double.NaN), texts(text, text));
     assertThat(
@@ -195,7 +199,7 @@ class KeyIndexTest {
   @Test
   void d20WhereOneTextEndsAndTheNextBeginsIsPartOfTheKey() {
     KeyBatch keys = batch(TEXT, OTHER_TEXT);
-    KeyIndex index = KeyIndex.of(List.of(TEXT, OTHER_TEXT), unlimited());
+    KeyIndex index = KeyIndex.of(List.of(TEXT, OTHER_TEXT), MARKS, unlimited());
     add(
         index,
         keys,
@@ -216,7 +220,7 @@ class KeyIndexTest {
   void keysLongerThanAChunkAndManyChunks() {
     KeyBatch keys = batch(TEXT);
     KeyMemory limit = unlimited();
-    KeyIndex index = KeyIndex.of(List.of(TEXT), limit);
+    KeyIndex index = KeyIndex.of(List.of(TEXT), MARKS, limit);
     byte[] huge = new byte[3 << 20];
     huge[huge.length - 1] = 1;
     byte[] nearly = huge.clone();
@@ -240,7 +244,7 @@ class KeyIndexTest {
   @Test
   void vectorsWithoutAValidityBufferHaveNoNulls() {
     KeyBatch keys = batch(LONG);
-    KeyIndex index = KeyIndex.of(List.of(LONG), unlimited());
+    KeyIndex index = KeyIndex.of(List.of(LONG), MARKS, unlimited());
     add(index, keys, 5, longs(2L));
     BigIntVector vector = new BigIntVector("1", memory);
     try (ArrowBuf values = memory.buffer(24)) {
@@ -256,7 +260,7 @@ class KeyIndexTest {
   @Test
   void offsetsNeedNotBeginAtZero() {
     KeyBatch keys = batch(TEXT);
-    KeyIndex index = KeyIndex.of(List.of(TEXT), unlimited());
+    KeyIndex index = KeyIndex.of(List.of(TEXT), MARKS, unlimited());
     add(index, keys, 5, texts(utf8("bb")));
     VarBinaryVector vector = new VarBinaryVector("2", memory);
     try (ArrowBuf offsets = memory.buffer(12);
@@ -295,7 +299,7 @@ class KeyIndexTest {
       List<Types.NestedField> fields = inline ? List.of(LONG) : List.of(LONG, TEXT);
       KeyBatch keys = batch(fields.toArray(new Types.NestedField[0]));
       KeyMemory limit = unlimited();
-      KeyIndex index = KeyIndex.of(fields, limit);
+      KeyIndex index = KeyIndex.of(fields, MARKS, limit);
       Map<List<Object>, Long> model = new HashMap<>();
       for (int round = 0; round < 12; round++) {
         long sequenceNumber = random.nextInt(1, 10);
@@ -320,6 +324,94 @@ class KeyIndexTest {
           .as("rerun with -Dfirn.test.seed=" + seed)
           .isEqualTo(expected);
     }
+  }
+
+  @Test
+  void d10ZeroIsAKeyLikeAnyOther() {
+    KeyBatch keys = batch(LONG);
+    KeyIndex index = KeyIndex.of(List.of(LONG), MARKS, unlimited());
+    add(index, keys, 5, longs(1L));
+    assertThat(survivors(index, keys, 1, longs(0L, 1L))).containsExactly(0);
+    add(index, keys, 5, longs(0L, 0L));
+    assertThat(index.size()).isEqualTo(2);
+    assertThat(survivors(index, keys, 5, longs(0L, 1L))).containsExactly(0, 1);
+    assertThat(index.unmatched()).as("1 has had a row").isEqualTo(1);
+    assertThat(survivors(index, keys, 1, longs(0L, null, 2L))).containsExactly(1, 2);
+    assertThat(index.unmatched()).isZero();
+  }
+
+  /** So many keys that there are segments; sequence numbers that take one, two and four bytes. */
+  @Test
+  void d1ManyKeysKeepTheirSequenceNumbersWhenTheyAreNarrowedToSlices() {
+    int count = 200_000;
+    for (int sequenceNumbers : new int[] {5, 300, 40_000}) {
+      for (boolean inline : new boolean[] {true, false}) {
+        List<Types.NestedField> fields = inline ? List.of(LONG) : List.of(LONG, TEXT);
+        KeyBatch keys = batch(fields.toArray(new Types.NestedField[0]));
+        KeyMemory limit = unlimited();
+        SequenceMarks marks =
+            SequenceMarks.of(LongStream.rangeClosed(1, sequenceNumbers).boxed().toList());
+        KeyIndex index = KeyIndex.of(fields, marks, limit);
+        // Keys of even numbers with the last sequence number, of odd ones with the one before.
+        for (int parity = 0; parity < 2; parity++) {
+          int odd = parity;
+          Long[] numbers =
+              LongStream.range(0, count / 2).mapToObj(i -> 2 * i + odd).toArray(Long[]::new);
+          add(index, keys, 1, vectors(inline, numbers, sameTexts(numbers)));
+          add(index, keys, sequenceNumbers - odd, vectors(inline, numbers, sameTexts(numbers)));
+        }
+        assertThat(index.size()).isEqualTo(count);
+        double bytes = (double) limit.bytesHeld() / count;
+        assertThat(bytes)
+            .as("bytes of a key")
+            .isLessThan(inline ? 2 + 1.5 * (8 + marks.bytes()) : 55);
+
+        Long[] all = LongStream.range(-count, 2 * count).boxed().toArray(Long[]::new);
+        byte[][] texts = sameTexts(all);
+        assertThat(survivors(index, keys, sequenceNumbers - 1, vectors(inline, all, texts)))
+            .hasSize(3 * count - count / 2);
+        assertThat(index.unmatched()).isEqualTo(count / 2);
+        HashSlice slice = HashSlice.ALL;
+        long before = count;
+        for (int narrowed = 0; narrowed < 3; narrowed++) {
+          slice = slice.withWidth(slice.width() / 3);
+          assertThat(index.narrowTo(slice)).isTrue();
+          assertThat(index.size()).isBetween(before / 4, before / 2);
+          before = index.size();
+          assertThat(survivors(index, keys, 0, vectors(inline, all, texts)))
+              .isEqualTo(outside(slice, keys, count, vectors(inline, all, texts)));
+          assertThat(survivors(index, keys, sequenceNumbers, vectors(inline, all, texts)))
+              .hasSize(all.length);
+        }
+        assertThat(index.unmatched()).isZero();
+        assertThat(limit.bytesHeld()).isLessThan((long) (bytes * count / 10));
+        index.release();
+        assertThat(limit.bytesHeld()).isZero();
+      }
+    }
+  }
+
+  private static byte[][] sameTexts(Long[] numbers) {
+    return Arrays.stream(numbers).map(number -> utf8("t" + number)).toArray(byte[][]::new);
+  }
+
+  /** The rows that are not keys or whose keys are not in the slice. */
+  private static List<Integer> outside(
+      HashSlice slice, KeyBatch keys, int count, FieldVector... vectors) {
+    List<Integer> outside = new ArrayList<>();
+    try (VectorSchemaRoot root = VectorSchemaRoot.of(vectors)) {
+      keys.attach(root);
+      for (int row = 0; row < root.getRowCount(); row += keys.rows()) {
+        keys.load(row, root.getRowCount() - row);
+        for (int i = 0; i < keys.rows(); i++) {
+          int number = row + i - count;
+          if (number < 0 || number >= count || !slice.holds(keys.hashes()[i])) {
+            outside.add(row + i);
+          }
+        }
+      }
+    }
+    return outside;
   }
 
   private FieldVector[] vectors(boolean inline, Long[] numbers, byte[][] texts) {
