@@ -53,6 +53,8 @@ final class KeyBounds {
   private static final byte UNBOUNDED = (byte) 0xFF;
   private static final byte[] NOTHING = {};
 
+  private static final String GREATEST_CHARACTER = Character.toString(Character.MAX_CODE_POINT);
+
   private static final int DECIMAL_BYTES = 17;
 
   /** Bounds that are cut to more than this are taken as whole. */
@@ -229,6 +231,7 @@ final class KeyBounds {
     } else if (lower != null && overflows(column, lower)) {
       lower = null;
     }
+    Object end = upper == null ? endWithoutBound(column) : endOf(column, lower, upper);
     lower = lower == null ? null : column.transform.apply(lower);
     upper = upper == null ? null : column.transform.apply(upper);
     if (isFloating(column.result)) {
@@ -236,13 +239,21 @@ final class KeyBounds {
       boolean onlyNans = nans != null && nans > 0 && nulls != null && nulls + nans >= rows;
       lower = onlyNans ? Double.valueOf(Double.NaN) : NaNUtil.isNaN(lower) ? null : lower;
       upper = nans == null || nans > 0 || NaNUtil.isNaN(upper) ? Double.valueOf(Double.NaN) : upper;
+      end = upper;
     }
     boolean mayBeNull = nulls == null || nulls > 0;
-    return span(column, lower, upper, mayBeNull);
+    return span(column, lower, upper, end, mayBeNull);
   }
 
+  /**
+   * @param end where the inside ends if the order is ascending, null if nowhere
+   */
   private static Span span(
-      Column column, @Nullable Object lower, @Nullable Object upper, boolean mayBeNull) {
+      Column column,
+      @Nullable Object lower,
+      @Nullable Object upper,
+      @Nullable Object end,
+      boolean mayBeNull) {
     // In the order of the values, then turned round if the order is descending.
     byte[] first = lower == null ? NOTHING : part(column, encode(column.result, lower, false));
     byte[] last = upper == null ? unbounded() : part(column, encode(column.result, upper, true));
@@ -251,11 +262,11 @@ final class KeyBounds {
         && Arrays.compareUnsigned(
                 encode(column.result, lower, false), encode(column.result, upper, true))
             > 0) {
-      return span(column, null, null, mayBeNull); // bounds that contradict one another tell nothing
+      // bounds that contradict one another tell nothing
+      return span(column, null, null, endWithoutBound(column), mayBeNull);
     }
     byte[] after = lower == null ? NOTHING : part(column, encode(column.result, lower, true));
-    Object end = upper == null ? greatestCut(column) : upper;
-    byte[] before = end == null ? unbounded() : part(column, beforeUpper(column, lower, end));
+    byte[] before = end == null ? unbounded() : part(column, encode(column.result, end, false));
     boolean constant = !mayBeNull && lower != null && Arrays.equals(first, last);
     if (column.descending) {
       byte[] swapped = first;
@@ -288,71 +299,82 @@ final class KeyBounds {
    * bound that may have been cut up is taken as what it was cut from, and what comes after is part
    * of the end point.
    */
-  private static byte[] beforeUpper(Column column, @Nullable Object lower, Object upper) {
-    if (upper.equals(greatestCut(column))) {
-      return encode(column.result, upper, false);
+  private static Object endOf(Column column, @Nullable Object lower, Object upper) {
+    Object end = upper;
+    if (column.boundLength > 0 && column.boundLength <= CUT_MAX) {
+      if (upper instanceof CharSequence text) {
+        end = uncut(column.boundLength, lower == null ? null : lower.toString(), text.toString());
+      } else if (upper instanceof ByteBuffer bytes
+          && column.source.typeId() == Type.TypeID.BINARY) {
+        end = uncut(column.boundLength, (ByteBuffer) lower, bytes);
+      }
     }
-    Object uncut = upper;
-    if (upper instanceof CharSequence text) {
-      uncut = uncut(column, lower == null ? null : lower.toString(), text.toString());
-    } else if (upper instanceof ByteBuffer bytes && column.result.typeId() == Type.TypeID.BINARY) {
-      uncut = uncut(column, (ByteBuffer) lower, bytes);
-    }
-    return encode(column.result, uncut, false);
+    return column.transform.apply(end);
   }
 
   /**
-   * The greatest value that a cut leaves, null if nothing is cut. There is no upper bound of a
-   * value that begins with it, for none is greater (M2): where the bound is missing, it is the end
-   * point.
+   * Where it ends without an upper bound: at the greatest value that a cut leaves, null if nothing
+   * is cut. There is no upper bound of a value that begins with it, for none is greater (M2).
    */
-  private static @Nullable Object greatestCut(Column column) {
-    if (column.boundLength == 0 || column.boundLength > CUT_MAX) {
-      return null;
-    }
-    if (column.source.typeId() == Type.TypeID.STRING) {
-      String greatest = Character.toString(Character.MAX_CODE_POINT).repeat(column.boundLength);
-      return column.transform.apply(greatest);
-    } else if (column.source.typeId() == Type.TypeID.BINARY) {
-      byte[] greatest = new byte[column.boundLength];
-      Arrays.fill(greatest, (byte) 0xFF);
-      return column.transform.apply(ByteBuffer.wrap(greatest));
+  private static @Nullable Object endWithoutBound(Column column) {
+    int length = column.boundLength;
+    if (length > 0 && length <= CUT_MAX) {
+      if (column.source.typeId() == Type.TypeID.STRING) {
+        return column.transform.apply(GREATEST_CHARACTER.repeat(length));
+      } else if (column.source.typeId() == Type.TypeID.BINARY) {
+        byte[] greatest = new byte[length];
+        Arrays.fill(greatest, (byte) 0xFF);
+        return column.transform.apply(ByteBuffer.wrap(greatest));
+      }
     }
     return null;
   }
 
-  private static String uncut(Column column, @Nullable String lower, String upper) {
-    int length = column.boundLength;
+  private static String uncut(int length, @Nullable String lower, String upper) {
     if (lower != null && lower.codePointCount(0, lower.length()) == length) {
       if (upper.equals(UnicodeUtil.truncateStringMax(lower + '0', length))) {
         return lower;
       }
     }
+    int points = upper.codePointCount(0, upper.length());
     int lastPoint = upper.isEmpty() ? 0 : upper.codePointBefore(upper.length());
-    if (lastPoint == 0 || upper.codePointCount(0, upper.length()) < length) {
+    if (lastPoint == 0 || points > length || upper.equals(GREATEST_CHARACTER.repeat(length))) {
       return upper;
     }
     int surrogatesEnd = Character.MAX_SURROGATE + 1;
     int below = lastPoint == surrogatesEnd ? Character.MIN_SURROGATE - 1 : lastPoint - 1;
+    // Where it is shorter, the greatest characters were behind it and could not be raised.
     return new StringBuilder(upper.substring(0, upper.offsetByCodePoints(upper.length(), -1)))
         .appendCodePoint(below)
+        .append(GREATEST_CHARACTER.repeat(length - points))
         .toString();
   }
 
-  private static ByteBuffer uncut(Column column, @Nullable ByteBuffer lower, ByteBuffer upper) {
-    int length = column.boundLength;
+  private static ByteBuffer uncut(int length, @Nullable ByteBuffer lower, ByteBuffer upper) {
     if (lower != null && lower.remaining() == length) {
       ByteBuffer longer = ByteBuffer.allocate(length + 1).put(lower.duplicate()).rewind();
       if (upper.equals(BinaryUtil.truncateBinaryMax(longer, length))) {
         return lower;
       }
     }
-    int end = upper.limit() - 1;
-    if (!upper.hasRemaining() || upper.get(end) == 0 || upper.remaining() < length) {
+    byte[] end = Arrays.copyOf(bytes(upper), length);
+    int last = upper.remaining() - 1;
+    if (last < 0 || last >= length || end[last] == 0 || isGreatest(end)) {
       return upper;
     }
-    ByteBuffer below = ByteBuffer.allocate(upper.remaining()).put(upper.duplicate()).rewind();
-    return below.put(below.limit() - 1, (byte) (below.get(below.limit() - 1) - 1));
+    end[last]--;
+    // Where it is shorter, the greatest bytes were behind it and could not be raised.
+    Arrays.fill(end, last + 1, length, (byte) 0xFF);
+    return ByteBuffer.wrap(end);
+  }
+
+  private static boolean isGreatest(byte[] bytes) {
+    for (byte each : bytes) {
+      if (each != (byte) 0xFF) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Null if it is not known. */

@@ -364,6 +364,43 @@ class KeyBoundsTest {
     }
   }
 
+  /** Cutting up raises the last byte or character that can be raised, and drops what follows it. */
+  @Test
+  void o11FilesThatMeetInTheGreatestBytesDoNotOverlap() {
+    Table table =
+        TableBuilder.at(directory.resolve("greatest"))
+            .schema(
+                required(1, "b", Types.BinaryType.get()), required(2, "s", Types.StringType.get()))
+            .property("write.metadata.metrics.default", "truncate(2)")
+            .create();
+    String greatest = Character.toString(Character.MAX_CODE_POINT);
+    Object[][] rows = {
+      {new byte[] {0}, "A"},
+      {new byte[] {1, -1, 0}, "a" + greatest + "b"},
+      {new byte[] {1, -1, 7}, "a" + greatest + "c"},
+      {new byte[] {3}, "d"}
+    };
+    for (String column : List.of("b", "s")) {
+      List<KeyRange> files = new ArrayList<>();
+      SortOrder order = SortOrder.builderFor(table.schema()).asc(column).build();
+      for (int file = 0; file < 2; file++) {
+        List<Record> records = new ArrayList<>();
+        for (int row = 2 * file; row < 2 * file + 2; row++) {
+          Record record = GenericRecord.create(table.schema());
+          record.set(0, ByteBuffer.wrap((byte[]) rows[row][0]));
+          record.set(1, rows[row][1]);
+          records.add(record);
+        }
+        DataFile written = TableFiles.of(table).data(records);
+        files.add(KeyBounds.of(table, table.schema(), order).of(written));
+      }
+      assertThat(OverlapSelection.of(files, new long[] {1, 1}, 0, 8).depths())
+          .as(column)
+          .containsOnly(0);
+      assertThat(files).as(column).noneMatch(KeyRange::isPoint);
+    }
+  }
+
   @Test
   void s6BoundsFromBeforeAPromotionCount() {
     Table table =
