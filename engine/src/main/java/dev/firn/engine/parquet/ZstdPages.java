@@ -4,6 +4,7 @@ import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.util.CleanerUtil;
 import org.apache.parquet.bytes.ByteBufferAllocator;
@@ -20,33 +21,69 @@ import org.slf4j.LoggerFactory;
  * is valid until the next call.
  *
  * <p>Where the table sets no level, the pages are as small as Parquet's default level makes them,
- * but for {@link #SIZE_TOLERANCE}: now and then a page is compressed at lower levels too, which for
- * many columns (hashes, random numbers, packed bits) are several times faster and no worse.
+ * but for {@link #SIZE_TOLERANCE}: now and then a page is compressed with less effort too, which for
+ * many columns (hashes, random numbers, packed bits) is several times faster and no worse, or better.
  */
 final class ZstdPages {
   private static final Logger LOG = LoggerFactory.getLogger(ZstdPages.class);
   private static final int DEFAULT_LEVEL = ZstandardCodec.DEFAULT_PARQUET_COMPRESS_ZSTD_LEVEL;
 
-  /* A lower level's page may be this much larger. */
+  /* A page of less effort may be this much larger. */
   private static final double SIZE_TOLERANCE = 0.01;
 
-  /* What a stream of unknown length has at the default level; zstd would take 4 for small pages,
-  which takes up to five times as long. */
-  private static final int DEFAULT_LEVEL_MIN_MATCH = 5;
+  /**
+   * How zstd looks for what a page has in common with itself.
+   *
+   * @param hashLog of the table of places it remembers; 0 for what the level has
+   * @param minMatch bytes that two places must have in common; 0 for what the level has
+   */
+  private record Search(int level, int hashLog, int minMatch) {}
 
-  private static final int PAGES_PER_TRIAL = 256;
+  /* The minimal match is what a stream of unknown length has at the default level; zstd would take 4
+  for small pages, which takes up to five times as long. */
+  private static final Search OF_DEFAULT_LEVEL = new Search(DEFAULT_LEVEL, 0, 5);
+
+  /* The fastest first. The first three are level 1 with a table that stays in the processor: one for
+  pages of which nothing but the frequency of bytes can be used, as those of random text and numbers,
+  and two for those that have short values in common with their neighbours. Searching such pages
+  harder finds chance matches that are no shorter than the bytes. */
+  private static final List<Search> OF_LESS_EFFORT =
+      List.of(
+          new Search(1, 8, 7),
+          new Search(1, 10, 5),
+          new Search(1, 12, 4),
+          new Search(1, 0, 0),
+          new Search(2, 0, 0));
+
+  private static final int PAGES_PER_TRIAL = 128;
   private static final int TRIAL_BYTES_MIN = 4096;
+
+  /* A page that shrinks otherwise than the one that was tried, by this share, is tried itself if so
+  many pages have passed. */
+  private static final double UNLIKE = 0.1;
+  private static final int PAGES_UNTRIED = 8;
 
   /** How hard pages of one kind are compressed, found by trial. Owned by one column. */
   static final class Effort {
-    private int level = DEFAULT_LEVEL;
-    private int pagesToTrial;
+    private Search search = OF_DEFAULT_LEVEL;
+    private double ratio;
+    private int pages = PAGES_PER_TRIAL; // since the last trial
 
     /** That of Parquet, for one page. */
     static Effort ofDefault() {
       Effort effort = new Effort();
-      effort.pagesToTrial = 1;
+      effort.pages = 0;
       return effort;
+    }
+
+    private void found(Search best, int compressed, int size) {
+      search = best;
+      ratio = (double) compressed / size;
+      pages = 0;
+    }
+
+    private boolean isUnlike(int compressed, int size) {
+      return Math.abs((double) compressed / size - ratio) > UNLIKE * ratio;
     }
   }
 
@@ -87,37 +124,42 @@ final class ZstdPages {
       free(target);
       target = ByteBuffer.allocateDirect(bound);
     }
-    int compressed;
-    if (isLevelSet) {
-      compressed = compress(page, levelSet, 0);
-    } else {
-      if (size >= TRIAL_BYTES_MIN && --effort.pagesToTrial < 0) {
-        effort.level = cheapestLevel(page);
-        effort.pagesToTrial = PAGES_PER_TRIAL;
-      }
-      compressed = compress(page, effort.level);
-    }
+    int compressed =
+        isLevelSet
+            ? compress(page, new Search(levelSet, 0, 0))
+            : compress(page, effort);
     return BytesInput.from(target.duplicate().position(0).limit(compressed));
   }
 
-  private int cheapestLevel(ByteBuffer page) {
-    double bytesMax = compress(page, DEFAULT_LEVEL) * (1 + SIZE_TOLERANCE);
-    for (int level = 1; level < DEFAULT_LEVEL; level++) {
-      if (compress(page, level) <= bytesMax) {
-        return level;
+  private int compress(ByteBuffer page, Effort effort) {
+    int size = page.remaining();
+    if (size < TRIAL_BYTES_MIN) {
+      return compress(page, effort.search);
+    }
+    effort.pages++;
+    if (effort.pages <= PAGES_PER_TRIAL) {
+      int compressed = compress(page, effort.search);
+      if (effort.pages < PAGES_UNTRIED || !effort.isUnlike(compressed, size)) {
+        return compressed;
       }
     }
-    return DEFAULT_LEVEL;
+    double bytesMax = compress(page, OF_DEFAULT_LEVEL) * (1 + SIZE_TOLERANCE);
+    for (Search search : OF_LESS_EFFORT) {
+      int compressed = compress(page, search);
+      if (compressed <= bytesMax) {
+        effort.found(search, compressed, size);
+        return compressed;
+      }
+    }
+    int compressed = compress(page, OF_DEFAULT_LEVEL);
+    effort.found(OF_DEFAULT_LEVEL, compressed, size);
+    return compressed;
   }
 
-  private int compress(ByteBuffer page, int level) {
-    return compress(page, level, level == DEFAULT_LEVEL ? DEFAULT_LEVEL_MIN_MATCH : 0);
-  }
-
-  /* A minimal match of 0 is the level's own. */
-  private int compress(ByteBuffer page, int level, int minMatch) {
-    context.setLevel(level);
-    context.setMinMatch(minMatch);
+  private int compress(ByteBuffer page, Search search) {
+    context.setLevel(search.level());
+    context.setHashLog(search.hashLog());
+    context.setMinMatch(search.minMatch());
     return context.compressDirectByteBuffer(
         target, 0, target.capacity(), page, page.position(), page.remaining());
   }
