@@ -21,8 +21,9 @@ import org.slf4j.LoggerFactory;
  * is valid until the next call.
  *
  * <p>Where the table sets no level, the pages are as small as Parquet's default level makes them,
- * but for {@link #SIZE_TOLERANCE}: now and then a page is compressed with less effort too, which for
- * many columns (hashes, random numbers, packed bits) is several times faster and no worse, or better.
+ * but for {@link #SIZE_TOLERANCE}: now and then a page is compressed with less effort too, which
+ * for many columns (hashes, random numbers, packed bits) is several times faster and no worse, or
+ * better.
  */
 final class ZstdPages {
   private static final Logger LOG = LoggerFactory.getLogger(ZstdPages.class);
@@ -125,9 +126,7 @@ final class ZstdPages {
       target = ByteBuffer.allocateDirect(bound);
     }
     int compressed =
-        isLevelSet
-            ? compress(page, new Search(levelSet, 0, 0))
-            : compress(page, effort);
+        isLevelSet ? compress(page, new Search(levelSet, 0, 0)) : compress(page, effort);
     return BytesInput.from(target.duplicate().position(0).limit(compressed));
   }
 
