@@ -423,7 +423,8 @@ public final class Compaction {
     ExplainingPlanner.OutputBand band =
         ExplainingPlanner.OutputBand.of(pin.table(), settings.options());
     try (ScratchDirectory scratch = ScratchDirectory.in(settings.scratch(), settings.runId());
-        BufferAllocator allocator = new RootAllocator(memory.shares().allocatorBytes());
+        ReusedMemory reused = new ReusedMemory(memory.shares().reusedBytes());
+        BufferAllocator allocator = reused.allocator(memory.shares().allocatorBytes());
         RangeReader ranges = RangeReader.over(table.io(), REQUESTS_MAX);
         TableReader reader =
             reader(pin, ranges, allocator, scratch.path(), memory.decodeBytesOfRowGroup())) {

@@ -71,6 +71,14 @@ record MemoryShares(
     return 2 * decodeBytes + sortBytes;
   }
 
+  /**
+   * What released buffers are kept within, together with those in use: what rows are sorted in, or
+   * else a part of what is for decoding, which for the most part is not the allocator's.
+   */
+  long reusedBytes() {
+    return Math.max(sortBytes, decodeBytes / 4);
+  }
+
   /** For a run that sorts nothing. */
   static MemoryShares of(long totalBytes) {
     return of(totalBytes, 0, false);
