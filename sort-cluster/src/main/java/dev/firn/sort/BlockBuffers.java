@@ -47,13 +47,25 @@ final class BlockBuffers {
     return bytes[buffer];
   }
 
-  /** What all take in one piece of memory, each from a multiple of eight bytes on. */
+  /**
+   * What all take in one piece of memory: their lengths first, then each from a multiple of eight
+   * bytes on, and the slack of keys behind the last.
+   */
   long blockBytes() {
-    long sum = KeyBlock.SLACK_BYTES;
+    long sum = headerBytes(count) + KeyBlock.SLACK_BYTES;
     for (int i = 0; i < count; i++) {
-      sum += bytes[i] + 7 & -8L;
+      sum += aligned(bytes[i]);
     }
     return sum;
+  }
+
+  /** What the lengths of so many buffers take. */
+  static long headerBytes(int buffers) {
+    return (long) buffers * Long.BYTES;
+  }
+
+  static long aligned(long bytes) {
+    return bytes + 7 & -8L;
   }
 
   void clear() {

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
  * allocator it holds a few hundred kilobytes in the decompressor. Not thread-safe.
  */
 final class BlockReader implements AutoCloseable {
+  private static final int READ_BYTES_MAX = 1 << 26;
+
   private final int buffers;
   private final int pieceBytes;
   private final int capacity;
@@ -21,7 +23,7 @@ final class BlockReader implements AutoCloseable {
   private final ZstdDecompressCtx zstd = new ZstdDecompressCtx();
   private final CRC32C crc = new CRC32C();
 
-  /* The part of the block at hand that is in the staging memory, and what is still in the file. */
+  /* The part of the packed block at hand that is in the staging memory, and what is still in the file. */
   private int at;
   private int end;
   private long offset;
@@ -49,37 +51,71 @@ final class BlockReader implements AutoCloseable {
     SortedRun.Block block = run.block(number);
     ArrowBuf buffer = memory.buffer(block.bytes());
     try {
-      at = 0;
-      end = 0;
-      offset = block.offset();
-      left = block.storedBytes();
       crc.reset();
-      BlockBuffers contents = new BlockBuffers();
-      long to = buffer.memoryAddress();
-      for (int i = 0; i < buffers; i++) {
-        need(run, block, 8);
-        long bytes = MemoryUtil.getLong(staging.memoryAddress() + at);
-        at += 8;
-        if (bytes < 0 || bytes > block.bytes()) {
-          throw changed(run, block, null);
-        }
-        contents.add(to, bytes);
-        to += bytes + 7 & -8L;
-      }
-      if (contents.blockBytes() != block.bytes()) {
-        throw changed(run, block, null);
-      }
-      for (int i = 0; i < buffers; i++) {
-        read(run, block, contents.address(i), contents.bytes(i));
-      }
-      if (left > 0 || at != end || (int) crc.getValue() != block.crc()) {
-        throw changed(run, block, null);
-      }
+      BlockBuffers contents =
+          block.packed()
+              ? unpack(run, block, buffer.memoryAddress())
+              : load(run, block, buffer.memoryAddress());
       return new RunBlock(buffer, contents, block.rows());
     } catch (Throwable failure) {
       buffer.close();
       throw failure;
     }
+  }
+
+  /** Reads a block that is stored as it is to lie in memory. */
+  private BlockBuffers load(SortedRun run, SortedRun.Block block, long to) throws SpillException {
+    long bytes = block.storedBytes();
+    if (bytes != block.bytes() - KeyBlock.SLACK_BYTES) {
+      throw changed(run, block, null);
+    }
+    for (long done = 0; done < bytes; ) {
+      int part = (int) Math.min(READ_BYTES_MAX, bytes - done);
+      run.read(MemoryUtil.directBuffer(to + done, part), block.offset() + done);
+      crc.update(MemoryUtil.directBuffer(to + done, part));
+      done += part;
+    }
+    if ((int) crc.getValue() != block.crc()) {
+      throw changed(run, block, null);
+    }
+    BlockBuffers contents = new BlockBuffers();
+    long address = to + BlockBuffers.headerBytes(buffers);
+    for (int i = 0; i < buffers; i++) {
+      long length = MemoryUtil.getLong(to + BlockBuffers.headerBytes(i));
+      contents.add(address, length);
+      address += BlockBuffers.aligned(length);
+    }
+    return contents;
+  }
+
+  private BlockBuffers unpack(SortedRun run, SortedRun.Block block, long memoryAddress)
+      throws SpillException {
+    at = 0;
+    end = 0;
+    offset = block.offset();
+    left = block.storedBytes();
+    BlockBuffers contents = new BlockBuffers();
+    long to = memoryAddress + BlockBuffers.headerBytes(buffers);
+    for (int i = 0; i < buffers; i++) {
+      need(run, block, Long.BYTES);
+      long bytes = MemoryUtil.getLong(staging.memoryAddress() + at);
+      at += Long.BYTES;
+      if (bytes < 0 || bytes > block.bytes()) {
+        throw changed(run, block, null);
+      }
+      contents.add(to, bytes);
+      to += BlockBuffers.aligned(bytes);
+    }
+    if (contents.blockBytes() != block.bytes()) {
+      throw changed(run, block, null);
+    }
+    for (int i = 0; i < buffers; i++) {
+      read(run, block, contents.address(i), contents.bytes(i));
+    }
+    if (left > 0 || at != end || (int) crc.getValue() != block.crc()) {
+      throw changed(run, block, null);
+    }
+    return contents;
   }
 
   private void read(SortedRun run, SortedRun.Block block, long to, long bytes)

@@ -9,10 +9,11 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.util.MemoryUtil;
 
 /**
- * Writes blocks to runs: the length of each buffer, then each buffer in pieces, a piece compressed
- * or as it is. Whether a buffer is compressed is decided by trying, for itself, now and then, and
- * by how fast the disk takes what is written: processors have other work meanwhile. Beside its
- * memory from the allocator it holds about one megabyte in the compressor. Not thread-safe.
+ * Writes blocks to runs: the length of each buffer, then the buffers as they are to lie in memory;
+ * or, where some are compressed, each buffer in pieces, a piece compressed or as it is. Whether a
+ * buffer is compressed is decided by trying, for itself, now and then, and by how fast the disk
+ * takes what is written: processors have other work meanwhile. Beside its memory from the allocator
+ * it holds about one megabyte in the compressor. Not thread-safe.
  */
 final class BlockWriter implements AutoCloseable {
 
@@ -44,6 +45,7 @@ final class BlockWriter implements AutoCloseable {
   /* For each buffer of a block, when it is tried again, and whether it is compressed until then. */
   private final int[] blocksToTrial;
   private final boolean[] compressed;
+  private final boolean[] trials; // of the block at hand
 
   private int used;
   private int summed; // up to where staged bytes are in the checksum
@@ -62,6 +64,7 @@ final class BlockWriter implements AutoCloseable {
   BlockWriter(int buffers, int stagingBytes, BufferAllocator memory) {
     this.blocksToTrial = new int[buffers];
     this.compressed = new boolean[buffers];
+    this.trials = new boolean[buffers];
     this.capacity = stagingBytes;
     this.pieceBytes = pieceBytes(stagingBytes);
     try {
@@ -97,33 +100,72 @@ final class BlockWriter implements AutoCloseable {
   /**
    * Writes a block. It may stay in memory until {@link #flush}.
    *
+   * @param rowBytesMax what the largest row takes, about
    * @param key the address of the last row's key
    */
-  void write(SortedRun run, BlockBuffers buffers, int rows, long key, long keyBytes)
+  void write(
+      SortedRun run, BlockBuffers buffers, int rows, long rowBytesMax, long key, long keyBytes)
       throws SpillException {
     long offset = flushedTo + used;
     crc.reset();
     for (int i = 0; i < buffers.count(); i++) {
-      room(run, 8);
+      room(run, Long.BYTES);
       staging.setLong(used, buffers.bytes(i));
-      used += 8;
+      used += Long.BYTES;
     }
+    boolean packed = chooses(buffers);
     for (int i = 0; i < buffers.count(); i++) {
-      write(run, i, buffers.address(i), buffers.bytes(i));
+      if (packed) {
+        pack(run, i, buffers.address(i), buffers.bytes(i));
+      } else {
+        put(run, buffers.address(i), buffers.bytes(i));
+      }
     }
     sum();
     long stored = flushedTo + used - offset;
     long bytes = buffers.blockBytes();
     bytesBefore += bytes;
     bytesAfter += stored;
-    run.add(new SortedRun.Block(offset, stored, bytes, rows, (int) crc.getValue()), key, keyBytes);
+    run.add(
+        new SortedRun.Block(offset, stored, bytes, rows, rowBytesMax, packed, (int) crc.getValue()),
+        key,
+        keyBytes);
   }
 
-  private void write(SortedRun run, int buffer, long address, long bytes) throws SpillException {
+  /** Says which buffers are to be compressed, or tried, and returns whether any is. */
+  private boolean chooses(BlockBuffers buffers) {
+    boolean any = false;
+    for (int i = 0; i < buffers.count(); i++) {
+      boolean large = buffers.bytes(i) >= COMPRESSED_BYTES_MIN;
+      trials[i] = large && --blocksToTrial[i] < 0;
+      any |= large && (trials[i] || compressed[i]);
+    }
+    return any;
+  }
+
+  /** Writes a buffer as it is, and up to seven bytes behind it. */
+  private void put(SortedRun run, long address, long bytes) throws SpillException {
+    for (long at = 0; at < bytes; ) {
+      room(run, 1);
+      int part = (int) Math.min(capacity - used, bytes - at);
+      MemoryUtil.copyMemory(address + at, staging.memoryAddress() + used, part);
+      used += part;
+      at += part;
+    }
+    int padding = (int) (BlockBuffers.aligned(bytes) - bytes);
+    if (padding > 0) {
+      room(run, padding);
+      for (int i = 0; i < padding; i++) {
+        staging.setByte(used++, 0);
+      }
+    }
+  }
+
+  private void pack(SortedRun run, int buffer, long address, long bytes) throws SpillException {
     if (bytes == 0) {
       return;
     }
-    boolean trial = bytes >= COMPRESSED_BYTES_MIN && --blocksToTrial[buffer] < 0;
+    boolean trial = trials[buffer];
     boolean compress = bytes >= COMPRESSED_BYTES_MIN && (trial || compressed[buffer]);
     long stored = 0;
     for (long at = 0; at < bytes; at += pieceBytes) {

@@ -193,18 +193,50 @@ abstract class ColumnGather {
     int[] row = rows.row();
     int count = rows.count();
     int set = 0;
+    if (rows.contiguous() && count > 0) {
+      long base = bases[rows.sourceOf(0)];
+      for (int first = 0; first < count; first += 64) {
+        int bits = Math.min(64, count - first);
+        long all = -1L >>> (64 - bits);
+        long word = base == 0 ? (absent ? all : 0) : bits(base, (long) row[0] + first, bits) & all;
+        set += Long.bitCount(word);
+        MemoryUtil.putLong(to + (first >>> 3), word);
+      }
+      return set;
+    }
+    long unset = absent ? 1 : 0;
     for (int first = 0; first < count; first += 64) {
       int end = Math.min(count, first + 64);
       long word = 0;
       for (int i = first; i < end; i++) {
         long base = bases[source == null ? 0 : source[i]];
-        boolean bit = base == 0 ? absent : Memory.bit(base, row[i]);
-        word |= bit ? 1L << i : 0;
+        // Without a branch on the bit: it may be set as often as not.
+        long bit =
+            base == 0 ? unset : MemoryUtil.getByte(base + (row[i] >>> 3)) >>> (row[i] & 7) & 1L;
+        word |= bit << i;
       }
       set += Long.bitCount(word);
       MemoryUtil.putLong(to + (first >>> 3), word);
     }
     return set;
+  }
+
+  /** Bits from an index on, the first one lowest. Reads no byte behind that of the last one. */
+  private static long bits(long base, long index, int count) {
+    long from = base + (index >>> 3);
+    int shift = (int) (index & 7);
+    int bytes = (shift + count + 7) >>> 3;
+    if (bytes >= Long.BYTES) {
+      long word = MemoryUtil.getLong(from) >>> shift;
+      return bytes == Long.BYTES
+          ? word
+          : word | (MemoryUtil.getByte(from + Long.BYTES) & 0xFFL) << (64 - shift);
+    }
+    long word = 0;
+    for (int at = 0; at < bytes; at++) {
+      word |= (MemoryUtil.getByte(from + at) & 0xFFL) << (at << 3);
+    }
+    return word >>> shift;
   }
 
   /** A buffer for {@code count} bits, in whole words. */
@@ -436,7 +468,14 @@ abstract class ColumnGather {
   }
 
   private static final class VariableWidth extends ColumnGather {
+    private static final int AT_ONCE = 64;
+
     private final Offsets offsets;
+
+    /** So that looking is not optimized away. */
+    @SuppressWarnings("unused")
+    private int looked;
+
     private long[] data;
 
     VariableWidth(List<? extends FieldVector> sources) {
@@ -504,6 +543,10 @@ abstract class ColumnGather {
         MemoryUtil.copyMemory(data[source] + offsets.at(source, rows.row()[0]), to, bytes);
         return;
       }
+      if (rows.scattered()) {
+        gatherScattered(rows, ends, to);
+        return;
+      }
       int[] source = rows.source();
       int[] row = rows.row();
       long[] bases = offsets.bases;
@@ -517,6 +560,44 @@ abstract class ColumnGather {
         }
         start = end;
       }
+    }
+
+    private void gatherScattered(Selection rows, long ends, long to) {
+      long[] addresses = new long[AT_ONCE];
+      for (int first = 0; first < rows.count(); first += AT_ONCE) {
+        int count = Math.min(AT_ONCE, rows.count() - first);
+        find(rows, first, count, ends, addresses);
+        int start = MemoryUtil.getInt(ends + ((long) first << 2));
+        for (int i = 0; i < count; i++) {
+          int end = MemoryUtil.getInt(ends + ((first + i + 1L) << 2));
+          Memory.copy(addresses[i], to + start, end - start);
+          start = end;
+        }
+      }
+    }
+
+    /**
+     * Says where values lie, and has looked at them: they come from anywhere, and while one is
+     * copied at a time, each waits for its memory by itself.
+     */
+    private void find(Selection rows, int first, int count, long ends, long[] addresses) {
+      int[] source = rows.source();
+      int[] row = rows.row();
+      long[] bases = offsets.bases;
+      long[] bytes = data;
+      int seen = 0;
+      for (int i = 0; i < count; i++) {
+        int s = source == null ? 0 : source[first + i];
+        long at = bases[s] + ((long) row[first + i] << 2);
+        long address = bytes[s] + MemoryUtil.getInt(at);
+        addresses[i] = address;
+        long end = ends + ((long) (first + i) << 2);
+        int length = MemoryUtil.getInt(end + 4) - MemoryUtil.getInt(end);
+        if (length > 0) {
+          seen += MemoryUtil.getByte(address) + MemoryUtil.getByte(address + length - 1);
+        }
+      }
+      looked = seen;
     }
 
     @Override

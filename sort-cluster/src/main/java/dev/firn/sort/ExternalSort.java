@@ -38,6 +38,9 @@ final class ExternalSort implements AutoCloseable {
   /** Rows are taken from the buffer, or from a merge of runs, so many at a time. */
   private static final int ROWS_AT_ONCE = 1 << 15;
 
+  /** Or so many at first: what a block's rows have just been measured by is still in the caches. */
+  private static final int ROWS_MEASURED_MIN = 1 << 12;
+
   private static final long BYTES_MIN = 128L << 10;
 
   /** What each buffer of a batch may take beside its bytes, by rounding. */
@@ -64,6 +67,7 @@ final class ExternalSort implements AutoCloseable {
 
   /* While a spill is under way, it alone uses these. */
   private final List<SortedRun> runs = new ArrayList<>();
+  private int rowsMeasured = ROWS_MEASURED_MIN;
   private @Nullable BlockWriter writer; // there while runs are written
   private long rowBytesMax; // of rows that are larger than a batch should be
 
@@ -428,19 +432,26 @@ final class ExternalSort implements AutoCloseable {
     BlockWriter open = writer();
     open.start(run);
     for (int at = from; at < to; ) {
-      int most = Math.min(source.length, to - at);
+      int most = Math.min(Math.min(source.length, rowsMeasured), to - at);
       sorted.read(at, most, source, row);
       sources.measure(source, row, most, bytes);
       sources.addKeyBytes(source, row, most, bytes);
       boolean last = at + most == to;
-      at += sources.write(source, row, most, bytes, blockTarget(), last, run, open, memory);
+      int written = sources.write(source, row, most, bytes, blockTarget(), last, run, open, memory);
+      if (written == most && !last) {
+        rowsMeasured = Math.min(ROWS_AT_ONCE, 2 * rowsMeasured); // a block has room for more
+      }
+      at += written;
     }
     open.flush(run);
   }
 
-  /** A little less than a block, which has the buffers' rounding to eight bytes and its own end. */
+  /**
+   * A little less than a block, which has the buffers' lengths and rounding to eight bytes,
+   * validity bits, and its own end: what is larger takes the double.
+   */
   private long blockTarget() {
-    return Math.max(blockBytes / 2, blockBytes - 16L * buffers);
+    return Math.max(blockBytes / 2, blockBytes - blockBytes / 32 - 24L * buffers);
   }
 
   private void noteScratch() {
@@ -583,22 +594,26 @@ final class ExternalSort implements AutoCloseable {
 
   private void merge(@Nullable SortedRows last, int batchRows, RowSink sink) throws IOException {
     RowSources sources = last == null ? new RowSources(List.of(), shape, keys) : last.sources();
+    sources.scattered(false); // most rows come from blocks, which are in order
     long ids = last == null ? 0 : last.ids();
     int idCount = last == null ? 0 : last.count();
     long rows = idCount + runs.stream().mapToLong(SortedRun::rows).sum();
     int[] source = new int[(int) Math.min(batchRows, rows)];
     int[] row = new int[source.length];
     long[] bytes = new long[source.length];
+    boolean cuts = source.length * rowBytesMax(last) > batchBytesMax;
     long keepBelow = memoryBytesMax - largestBlockReserve();
     try (BlockReader reader = reader();
         RunMerge merge = merge(ids, idCount, sources, reader, keepBelow)) {
       for (int n = pick(merge, source, row); n > 0; n = pick(merge, source, row)) {
-        sources.measure(source, row, n, bytes);
+        if (cuts) {
+          sources.measure(source, row, n, bytes);
+        }
         for (int at = 0; at < n; ) {
-          int batch = RowSources.cut(bytes, at, n, batchBytesMax);
+          int batch = cuts ? RowSources.cut(bytes, at, n, batchBytesMax) : n;
           List<FieldVector> vectors;
           try {
-            vectors = sources.gather(RowSources.selection(source, row, at, at + batch), memory);
+            vectors = sources.gather(sources.selection(source, row, at, at + batch), memory);
           } catch (OutOfMemoryException e) {
             throw tooLittle(e);
           }
@@ -609,6 +624,15 @@ final class ExternalSort implements AutoCloseable {
         }
       }
     }
+  }
+
+  /** What the largest of all rows takes, about. */
+  private long rowBytesMax(@Nullable SortedRows last) {
+    long largest = last == null ? 0 : last.rowBytesMax();
+    for (SortedRun run : runs) {
+      largest = Math.max(largest, run.rowBytesMax());
+    }
+    return largest;
   }
 
   private BlockReader reader() {

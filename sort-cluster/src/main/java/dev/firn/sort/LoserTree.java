@@ -14,10 +14,16 @@ final class LoserTree {
   loser of the match played there, node 0 the winner of all. */
   private final int[] nodes;
 
+  /* What a loser's key begins with, so that most matches are played without looking at it. */
+  private final long[] prefixes;
+  private final long[] seconds;
+
   /** Who wins against all in {@code cursors} is first. */
   LoserTree(RowCursor[] cursors) {
     this.cursors = cursors;
     this.nodes = new int[Math.max(1, cursors.length)];
+    this.prefixes = new long[nodes.length];
+    this.seconds = new long[nodes.length];
     Arrays.fill(nodes, -1);
     for (int i = 0; i < cursors.length; i++) {
       int winner = i;
@@ -39,6 +45,10 @@ final class LoserTree {
         nodes[0] = winner;
       }
     }
+    for (int node = 1; node < nodes.length; node++) {
+      prefixes[node] = cursors[nodes[node]].prefix;
+      seconds[node] = cursors[nodes[node]].second;
+    }
   }
 
   /** The number of the cursor whose row comes next; one that is done if all are. */
@@ -49,11 +59,27 @@ final class LoserTree {
   /** Finds the winner anew after the last one has moved. */
   void replay() {
     int winner = nodes[0];
+    long prefix = cursors[winner].prefix;
+    long second = cursors[winner].second;
     for (int node = (winner + cursors.length) >>> 1; node > 0; node >>>= 1) {
-      if (beats(nodes[node], winner)) {
+      long nodePrefix = prefixes[node];
+      long nodeSecond = seconds[node];
+      boolean loses;
+      if (nodePrefix != prefix) {
+        loses = Long.compareUnsigned(nodePrefix, prefix) < 0;
+      } else if (nodeSecond != second) {
+        loses = Long.compareUnsigned(nodeSecond, second) < 0;
+      } else {
+        loses = beats(nodes[node], winner);
+      }
+      if (loses) {
         int loser = winner;
         winner = nodes[node];
         nodes[node] = loser;
+        prefixes[node] = prefix;
+        seconds[node] = second;
+        prefix = nodePrefix;
+        second = nodeSecond;
       }
     }
     nodes[0] = winner;

@@ -39,10 +39,21 @@ final class Memory {
       MemoryUtil.copyMemory(from, to, bytes);
     } else if (bytes >= 8) {
       long last = bytes - 8;
-      for (long at = 0; at < last; at += 8) {
+      long at = 0;
+      for (; at < last - 8; at += 16) {
+        long first = MemoryUtil.getLong(from + at);
+        long second = MemoryUtil.getLong(from + at + 8);
+        MemoryUtil.putLong(to + at, first);
+        MemoryUtil.putLong(to + at + 8, second);
+      }
+      if (at < last) {
         MemoryUtil.putLong(to + at, MemoryUtil.getLong(from + at));
       }
       MemoryUtil.putLong(to + last, MemoryUtil.getLong(from + last));
+    } else if (bytes >= 4) { // the two halves may overlap
+      int last = MemoryUtil.getInt(from + bytes - 4);
+      MemoryUtil.putInt(to, MemoryUtil.getInt(from));
+      MemoryUtil.putInt(to + bytes - 4, last);
     } else {
       for (long at = 0; at < bytes; at++) {
         MemoryUtil.putByte(to + at, MemoryUtil.getByte(from + at));

@@ -19,7 +19,7 @@ final class RowCursor {
 
   int row;
 
-  /** The first eight bytes of the row's key, as a number in unsigned order. */
+  /** The first eight bytes of the row's key, as a number in unsigned order; the largest if done. */
   long prefix;
 
   /** The next eight, likewise: many rows of an order by several columns share the first. */
@@ -27,6 +27,9 @@ final class RowCursor {
 
   long key;
   long keyBytes;
+
+  /* How long each key is where all are alike and those of a block follow one another; else -1. */
+  private final int step;
 
   /** Stands behind the last row. */
   boolean done;
@@ -36,6 +39,7 @@ final class RowCursor {
     this.ids = ids;
     this.next = from;
     this.end = to;
+    this.step = ids == 0 ? sources.fixedKeyStep() : -1;
     advance();
   }
 
@@ -58,6 +62,10 @@ final class RowCursor {
     source = blockSource;
     next = 0;
     end = rows;
+    if (step >= 0) {
+      key = sources.key(blockSource, 0) - step;
+      keyBytes = step;
+    }
     advance();
   }
 
@@ -65,9 +73,22 @@ final class RowCursor {
   void advance() {
     if (next == end) {
       done = true;
+      prefix = -1;
+      second = -1;
       return;
     }
     done = false;
+    if (step >= 0) {
+      row = next++;
+      key += step;
+    } else {
+      find();
+    }
+    prefix = Memory.bigEndian(key, keyBytes);
+    second = keyBytes > 8 ? Memory.bigEndian(key + 8, keyBytes - 8) : 0;
+  }
+
+  private void find() {
     if (ids == 0) {
       row = next++;
     } else {
@@ -77,8 +98,6 @@ final class RowCursor {
     }
     key = sources.key(source, row);
     keyBytes = sources.keyBytes(source, row);
-    prefix = Memory.bigEndian(key, keyBytes);
-    second = keyBytes > 8 ? Memory.bigEndian(key + 8, keyBytes - 8) : 0;
   }
 
   /** How many rows come behind this one, as far as is loaded. */

@@ -437,7 +437,7 @@ public final class RowSorter implements AutoCloseable {
       int batch = RowSources.cut(bytes, 0, most, batchBytesMax);
       List<FieldVector> vectors;
       try {
-        vectors = sources.gather(RowSources.selection(source, row, 0, batch), memory);
+        vectors = sources.gather(sources.selection(source, row, 0, batch), memory);
       } catch (OutOfMemoryException e) {
         throw outOfMemory(0, 0, e);
       }

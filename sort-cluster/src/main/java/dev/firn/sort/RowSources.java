@@ -20,6 +20,7 @@ final class RowSources {
   private final int fixedKeyBytes;
   private long[] keys;
   private long[] offsets;
+  private boolean scattered;
   private int[] free = new int[16];
   private int frees;
 
@@ -101,6 +102,11 @@ final class RowSources {
     return fixedKeyBytes;
   }
 
+  /** The length of each key in a block; -1 where keys differ in length. */
+  int fixedKeyStep() {
+    return variableKeys ? -1 : fixedKeyBytes;
+  }
+
   long key(int source, int row) {
     return keys[source]
         + (variableKeys
@@ -154,11 +160,18 @@ final class RowSources {
   }
 
   /** Rows {@code [from, to)} of a list of rows. */
-  static Selection selection(int[] source, int[] row, int from, int to) {
-    return from == 0
-        ? Selection.ofRows(source, row, to)
-        : Selection.ofRows(
-            Arrays.copyOfRange(source, from, to), Arrays.copyOfRange(row, from, to), to - from);
+  Selection selection(int[] source, int[] row, int from, int to) {
+    Selection rows =
+        from == 0
+            ? Selection.ofRows(source, row, to)
+            : Selection.ofRows(
+                Arrays.copyOfRange(source, from, to), Arrays.copyOfRange(row, from, to), to - from);
+    return rows.scattered(scattered);
+  }
+
+  /** Says whether rows that are selected lie anywhere, as they do after a sort. */
+  void scattered(boolean anywhere) {
+    scattered = anywhere;
   }
 
   /** The rows in new vectors, which the caller closes. */
@@ -230,7 +243,11 @@ final class RowSources {
       if (at + rows == count && at > 0 && !last) {
         return at;
       }
-      writeBlock(selection(source, row, at, at + rows), buffers, run, writer, memory);
+      long rowBytesMax = 0;
+      for (int i = at; i < at + rows; i++) {
+        rowBytesMax = Math.max(rowBytesMax, bytes[i]);
+      }
+      writeBlock(selection(source, row, at, at + rows), rowBytesMax, buffers, run, writer, memory);
       at += rows;
     }
     return count;
@@ -238,6 +255,7 @@ final class RowSources {
 
   private void writeBlock(
       Selection rows,
+      long rowBytesMax,
       BlockBuffers buffers,
       SortedRun run,
       BlockWriter writer,
@@ -255,7 +273,7 @@ final class RowSources {
         vectors.forEach(vector -> ColumnGather.addBuffers(vector, buffers));
         int source = rows.sourceOf(count - 1);
         int row = rows.row()[count - 1];
-        writer.write(run, buffers, count, key(source, row), keyBytes(source, row));
+        writer.write(run, buffers, count, rowBytesMax, key(source, row), keyBytes(source, row));
       } finally {
         vectors.forEach(FieldVector::close);
       }

@@ -10,16 +10,23 @@ import org.jspecify.annotations.Nullable;
  * @param row the row in its vector
  * @param count how many entries count
  * @param contiguous whether the rows are one range of one vector, ascending
+ * @param scattered whether they lie anywhere, not in a few ascending sequences: then memory is
+ *     waited for
  */
 @SuppressWarnings("ArrayRecordComponent") // the arrays are lent for one gather, never compared
-record Selection(int @Nullable [] source, int[] row, int count, boolean contiguous) {
+record Selection(
+    int @Nullable [] source, int[] row, int count, boolean contiguous, boolean scattered) {
 
   static Selection ofRows(int[] row, int count) {
-    return new Selection(null, row, count, isRange(null, row, count));
+    return new Selection(null, row, count, isRange(null, row, count), false);
   }
 
   static Selection ofRows(int @Nullable [] source, int[] row, int count) {
-    return new Selection(source, row, count, isRange(source, row, count));
+    return new Selection(source, row, count, isRange(source, row, count), false);
+  }
+
+  Selection scattered(boolean anywhere) {
+    return new Selection(source, row, count, contiguous, anywhere);
   }
 
   private static boolean isRange(int @Nullable [] source, int[] row, int count) {

@@ -75,6 +75,7 @@ final class SortedRows implements AutoCloseable {
       return;
     }
     int[] found = bounds;
+    sources.scattered(found == null);
     if (found == null) {
       KeySort.sort(
           ids,
@@ -114,6 +115,23 @@ final class SortedRows implements AutoCloseable {
       source[i] = id >>> 16;
       row[i] = id & 0xFFFF;
     }
+  }
+
+  /** What the largest row takes, without its key. */
+  long rowBytesMax() {
+    int[] source = new int[Math.min(1 << 14, count)];
+    int[] row = new int[source.length];
+    long[] bytes = new long[source.length];
+    long largest = 0;
+    for (int at = 0; at < count; at += source.length) {
+      int rows = Math.min(source.length, count - at);
+      read(at, rows, source, row);
+      sources.measure(source, row, rows, bytes);
+      for (int i = 0; i < rows; i++) {
+        largest = Math.max(largest, bytes[i]);
+      }
+    }
+    return largest;
   }
 
   /** Closing twice is not allowed. The chunks stay. */

@@ -35,9 +35,18 @@ final class SortedRun implements AutoCloseable {
    * @param storedBytes what it takes there
    * @param bytes what it takes in memory
    * @param rows how many rows it has
+   * @param rowBytesMax what its largest row takes, about
+   * @param packed whether some of it is compressed; else it is stored as it is in memory
    * @param crc CRC32C of what is stored
    */
-  record Block(long offset, long storedBytes, long bytes, int rows, int crc) {}
+  record Block(
+      long offset,
+      long storedBytes,
+      long bytes,
+      int rows,
+      long rowBytesMax,
+      boolean packed,
+      int crc) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(SortedRun.class);
 
@@ -49,6 +58,7 @@ final class SortedRun implements AutoCloseable {
   private long rows;
   private long storedBytes;
   private long blockBytesMax;
+  private long rowBytesMax;
   private byte[] lastKey = {};
   private boolean open = true;
 
@@ -121,6 +131,11 @@ final class SortedRun implements AutoCloseable {
     return blockBytesMax;
   }
 
+  /** What the largest row takes, about, with its key. */
+  long rowBytesMax() {
+    return rowBytesMax;
+  }
+
   /** Whether a key may follow the run's last row. */
   boolean isContinuedBy(long key, long bytes) {
     byte[] first = new byte[Math.toIntExact(bytes)];
@@ -136,6 +151,7 @@ final class SortedRun implements AutoCloseable {
     rows += block.rows;
     storedBytes = block.offset + block.storedBytes;
     blockBytesMax = Math.max(blockBytesMax, block.bytes);
+    rowBytesMax = Math.max(rowBytesMax, block.rowBytesMax);
     lastKey = new byte[Math.toIntExact(keyBytes)];
     if (keyBytes > 0) {
       MemoryUtil.copyFromMemory(key, lastKey, 0, keyBytes);

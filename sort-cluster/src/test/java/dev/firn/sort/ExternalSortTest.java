@@ -18,7 +18,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.Schema;
@@ -38,7 +37,7 @@ class ExternalSortTest {
           Types.NestedField.required(2, "i", Types.LongType.get()),
           Types.NestedField.optional(3, "s", Types.StringType.get()));
 
-  private final BufferAllocator allocator = new RootAllocator();
+  private final BufferAllocator allocator = UsedMemory.allocator();
   private final long seed = Long.getLong("firn.test.seed", new Random().nextLong());
   private final Random random = new Random(seed);
 
@@ -255,6 +254,32 @@ class ExternalSortTest {
     assertThat(stats.mergeRounds()).isEqualTo(1);
     assertThat(stats.bytesWritten()).isPositive();
     assertThat(stats.scratchBytesPeak()).isEqualTo(stats.bytesWritten());
+  }
+
+  /** Their key has ones alone, as the place of a run has that is at its end. */
+  @Test
+  void rowsWithTheLargestKeyComeLastAndKeepTheirOrder() throws IOException {
+    Schema schema =
+        new Schema(
+            Types.NestedField.required(1, "k", Types.LongType.get()),
+            Types.NestedField.required(2, "i", Types.LongType.get()));
+    SortOrder order = SortOrder.builderFor(schema).asc("k").build();
+    List<Row> rows = new ArrayList<>();
+    for (long i = 0; i < 30_000; i++) {
+      rows.add(new Row(new Object[] {Long.MAX_VALUE - Math.max(0, random.nextInt(6) - 3), i}));
+    }
+    List<Row> sorted = new ArrayList<>();
+    try (RowSorter sorter =
+        RowSorter.spilling(
+            schema, SortKeys.of(schema, order), allocator, 300_000, new Spill(scratch, 5))) {
+      for (int from = 0; from < rows.size(); from += 1000) {
+        add(List.of(sorter), schema, rows.subList(from, from + 1000), new ArrayList<>(), 1);
+      }
+      sorter.drain(1000, batch -> sorted.addAll(PhysicalRows.rows(schema, batch)));
+      assertThat(sorter.stats().runs()).isGreaterThan(3);
+    }
+    rows.sort(Comparator.comparing(row -> (Long) row.values()[0]));
+    assertThat(sorted.equals(rows)).as(rerun()).isTrue();
   }
 
   @Test

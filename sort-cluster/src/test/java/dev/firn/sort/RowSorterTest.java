@@ -12,7 +12,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.iceberg.MetadataColumns;
 import org.apache.iceberg.NullOrder;
@@ -29,7 +28,7 @@ import org.junit.jupiter.api.Test;
 class RowSorterTest {
   private static final long PLENTY = 1L << 30;
 
-  private final BufferAllocator allocator = new RootAllocator();
+  private final BufferAllocator allocator = UsedMemory.allocator();
   private final long seed = Long.getLong("firn.test.seed", new Random().nextLong());
   private final Random random = new Random(seed);
 
