@@ -228,6 +228,24 @@ class EncodingTest {
     }
   }
 
+  /* Iceberg's vectorized reader fails on deltas of no values. */
+  @Test
+  void pagesWithoutValuesArePlain() throws Exception {
+    Table table = table(Map.of("write.parquet.page-row-limit", "1000"));
+    List<Record> rows = rows(0, 4000);
+    rows.subList(2000, 3000).forEach(row -> row.setField("sorted", null));
+    TableFiles.of(table).append(rows);
+    compact(table, "parquet-v2", false);
+    try (ParquetTruth truth = truth(only(table))) {
+      assertThat(truth.encodings("sorted"))
+          .containsExactly(
+              Encoding.DELTA_BYTE_ARRAY,
+              Encoding.DELTA_BYTE_ARRAY,
+              Encoding.PLAIN,
+              Encoding.DELTA_BYTE_ARRAY);
+    }
+  }
+
   @Test
   void anUnknownEncodingIsRefused() {
     assertThatThrownBy(() -> CompactionSettings.builder().option("encoding", "parquet-v3"))

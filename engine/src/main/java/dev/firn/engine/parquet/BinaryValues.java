@@ -340,4 +340,12 @@ final class BinaryValues extends DictionaryValues {
   long dictionaryMemoryBytes() {
     return dictionaryPlain.length + (dictionary == null ? 0 : dictionary.memoryBytes());
   }
+
+  @Override
+  void releaseDictionary() {
+    dictionaryPlain = new byte[0];
+    dictionaryPlainBytes = 0;
+    dictionary = null;
+    dictionarySize = 0;
+  }
 }

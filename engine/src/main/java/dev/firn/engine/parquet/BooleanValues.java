@@ -139,4 +139,10 @@ final class BooleanValues extends ColumnValues {
   long memoryBytes() {
     return page.capacity();
   }
+
+  @Override
+  void release() {
+    isRunLength = false;
+    page.reset(0);
+  }
 }

@@ -5,16 +5,48 @@ import java.util.Arrays;
 /**
  * Distinct byte strings, numbered in the order they came and kept in one array as a PLAIN
  * dictionary page has them. An open-addressing table; not thread-safe.
+ *
+ * <p>Most strings are short and of different lengths, so that each branch on a length is guessed
+ * wrongly: their first sixteen bytes are two words, filled up with zeros, and all that is looked
+ * at.
  */
 final class BytesDictionary {
   private static final long GOLDEN = 0x9E3779B97F4A7C15L;
+  private static final long OTHER_GOLDEN = 0xD6E8FEB86659FD93L;
+  private static final int WORDS_BYTES = 2 * Long.BYTES;
+
+  private static final int RUN_VALUES = 256;
+
+  /* Of the two words of a string with so many bytes, the bits that belong to it. */
+  private static final long[] FIRST_BITS = new long[WORDS_BYTES + 1];
+  private static final long[] SECOND_BITS = new long[WORDS_BYTES + 1];
+
+  static {
+    for (int length = 0; length <= WORDS_BYTES; length++) {
+      FIRST_BITS[length] = lowBytes(Math.min(length, Long.BYTES));
+      SECOND_BITS[length] = lowBytes(Math.max(length - Long.BYTES, 0));
+    }
+  }
+
+  private static long lowBytes(int count) {
+    return count == Long.BYTES ? -1L : (1L << (count << 3)) - 1;
+  }
+
+  /* A small table has few strings for its size, so that most are found at once. */
+  private static final int SPARSE_TABLE_MAX = 1 << 14;
 
   private final int prefix; // bytes before each value: its length, or none
   private final PageBuffer plain = new PageBuffer();
   private int[] ends = new int[128]; // where the entry of a number ends
-  private int[] hashes = new int[128];
+  private long[] words = new long[256]; // two for each number
   private int size;
-  private int[] table = new int[256]; // number + 1, or 0 where free
+  private long[] table = new long[512]; // hash in the high half; number + 1 in the low, or 0: free
+
+  // Of the run that is looked up.
+  private final long[] firsts = new long[RUN_VALUES];
+  private final long[] seconds = new long[RUN_VALUES];
+  private final int[] hashes = new int[RUN_VALUES];
+  private final long[] foundFirst = new long[RUN_VALUES];
 
   /**
    * @param isFixedWidth whether values have no length before them
@@ -26,7 +58,7 @@ final class BytesDictionary {
   /**
    * Looks numbers up, giving new ones to new values.
    *
-   * @param bytes holds the values, and eight bytes behind them
+   * @param bytes holds the values, and {@link PageBuffer#SLACK} bytes behind them
    * @param starts where the values {@code [from, to)} start
    * @param ends where they end
    * @param ids gets the numbers, from {@code at} on; has room
@@ -35,75 +67,151 @@ final class BytesDictionary {
    */
   int lookUp(
       byte[] bytes, int[] starts, int[] ends, int from, int to, int[] ids, int at, int bytesMax) {
+    int i = from;
     int out = at;
-    for (int i = from; i < to; i++) {
-      int start = starts[i];
-      int end = ends[i];
-      int hash = hash(bytes, start, end);
-      int mask = table.length - 1;
-      int slot = hash & mask;
-      int id = table[slot];
-      while (id != 0 && !(hashes[id - 1] == hash && isEqual(id - 1, bytes, start, end))) {
-        slot = (slot + 1) & mask;
-        id = table[slot];
+    while (i < to) {
+      int count = Math.min(RUN_VALUES, to - i);
+      hash(bytes, starts, ends, i, count);
+      int done = lookUpRun(bytes, starts, ends, i, count, ids, out, bytesMax);
+      i += done;
+      out += done;
+      if (done < count || plain.size() > bytesMax) {
+        return i;
       }
-      if (id == 0) {
-        add(hash, slot, bytes, start, end);
-        id = size;
-        if (plain.size() > bytesMax) {
-          ids[out] = id - 1;
-          return i + 1;
-        }
-      }
-      ids[out++] = id - 1;
     }
     return to;
   }
 
-  private static int hash(byte[] bytes, int start, int end) {
-    long hash = (end - start) * GOLDEN;
-    int at = start;
-    for (; end - at >= 8; at += 8) {
-      hash = (hash ^ (long) PageBuffer.LONG.get(bytes, at)) * GOLDEN;
+  /* The words and hashes of a run, and what is found at first: without a branch, so that the table's
+  memory is waited for once and not for each value. */
+  private void hash(byte[] bytes, int[] starts, int[] ends, int from, int count) {
+    long[] slots = table;
+    int mask = slots.length - 1;
+    for (int k = 0; k < count; k++) {
+      int start = starts[from + k];
+      int length = ends[from + k] - start;
+      int ofWords = Math.min(length, WORDS_BYTES);
+      long first = (long) PageBuffer.LONG.get(bytes, start) & FIRST_BITS[ofWords];
+      long second = (long) PageBuffer.LONG.get(bytes, start + Long.BYTES) & SECOND_BITS[ofWords];
+      long hash = (first ^ length * OTHER_GOLDEN) * GOLDEN;
+      hash = ((hash ^ hash >>> 32) + second) * OTHER_GOLDEN;
+      if (length > WORDS_BYTES) {
+        hash = hash(bytes, start + WORDS_BYTES, start + length, hash);
+      }
       hash ^= hash >>> 32;
+      firsts[k] = first;
+      seconds[k] = second;
+      hashes[k] = (int) hash;
+      foundFirst[k] = slots[(int) hash & mask];
     }
-    if (at < end) {
-      long rest = (long) PageBuffer.LONG.get(bytes, at) & (1L << ((end - at) << 3)) - 1;
-      hash = (hash ^ rest) * GOLDEN;
-    }
-    return (int) (hash ^ hash >>> 32);
   }
 
-  private boolean isEqual(int id, byte[] bytes, int start, int end) {
+  private int lookUpRun(
+      byte[] bytes,
+      int[] starts,
+      int[] ends,
+      int from,
+      int count,
+      int[] ids,
+      int at,
+      int bytesMax) {
+    for (int k = 0; k < count; k++) {
+      int start = starts[from + k];
+      int length = ends[from + k] - start;
+      int hash = hashes[k];
+      long found = foundFirst[k];
+      if (found == 0 || !isEqual(found, hash, firsts[k], seconds[k], bytes, start, length)) {
+        // Also where the value, or what stood in its place, was added meanwhile.
+        int mask = table.length - 1;
+        int slot = hash & mask;
+        found = table[slot];
+        while (found != 0 && !isEqual(found, hash, firsts[k], seconds[k], bytes, start, length)) {
+          slot = slot + 1 & mask;
+          found = table[slot];
+        }
+        if (found == 0) {
+          add(hash, slot, bytes, start, length, firsts[k], seconds[k]);
+          found = size;
+          if (plain.size() > bytesMax) {
+            ids[at + k] = size - 1;
+            return k + 1;
+          }
+        }
+      }
+      ids[at + k] = (int) found - 1;
+    }
+    return count;
+  }
+
+  private boolean isEqual(
+      long found, int hash, long first, long second, byte[] bytes, int start, int length) {
+    if ((int) (found >>> 32) != hash) {
+      return false;
+    }
+    int id = (int) found - 1;
     int entry = start(id) + prefix;
-    return ends[id] - entry == end - start
-        && Arrays.equals(plain.bytes(), entry, ends[id], bytes, start, end);
+    if (ends[id] - entry != length) {
+      return false;
+    }
+    return length <= WORDS_BYTES
+        ? words[2 * id] == first && words[2 * id + 1] == second
+        : isEqual(entry, bytes, start, length);
   }
 
-  private void add(int hash, int slot, byte[] bytes, int start, int end) {
-    int length = end - start;
+  private static long hash(byte[] bytes, int start, int end, long begun) {
+    long hash = begun;
+    int at = start;
+    for (; end - at >= Long.BYTES; at += Long.BYTES) {
+      hash ^= hash >>> 32;
+      hash = (hash ^ (long) PageBuffer.LONG.get(bytes, at)) * GOLDEN;
+    }
+    hash ^= hash >>> 32;
+    return (hash ^ (long) PageBuffer.LONG.get(bytes, at) & lowBytes(end - at)) * GOLDEN;
+  }
+
+  /* By eights: entries and values have bytes behind. */
+  private boolean isEqual(int entry, byte[] bytes, int start, int length) {
+    byte[] entries = plain.bytes();
+    int at = 0;
+    for (; at + Long.BYTES <= length; at += Long.BYTES) {
+      if ((long) PageBuffer.LONG.get(entries, entry + at)
+          != (long) PageBuffer.LONG.get(bytes, start + at)) {
+        return false;
+      }
+    }
+    long differing =
+        (long) PageBuffer.LONG.get(entries, entry + at)
+            ^ (long) PageBuffer.LONG.get(bytes, start + at);
+    return (differing & lowBytes(length - at)) == 0;
+  }
+
+  private void add(
+      int hash, int slot, byte[] bytes, int start, int length, long first, long second) {
     plain.reserve((long) length + prefix);
     if (prefix > 0) {
-      PageBuffer.INT.set(plain.bytes(), plain.size(), length);
-      plain.size(plain.size() + prefix);
+      plain.putReservedInt(length);
     }
-    plain.putBytes(bytes, start, length);
+    plain.putReserved(bytes, start, length);
     if (size == ends.length) {
       ends = Arrays.copyOf(ends, size * 2);
-      hashes = Arrays.copyOf(hashes, size * 2);
+      words = Arrays.copyOf(words, size * 4);
     }
     ends[size] = plain.size();
-    hashes[size++] = hash;
-    table[slot] = size;
-    if (size * 2 > table.length) {
-      int[] larger = new int[table.length * 2];
+    words[2 * size] = first;
+    words[2 * size + 1] = second;
+    table[slot] = (long) hash << 32 | ++size;
+    int room = table.length <= SPARSE_TABLE_MAX ? 4 : 2;
+    if (size * room > table.length) {
+      long[] larger = new long[table.length * 2];
       int mask = larger.length - 1;
-      for (int id = 1; id <= size; id++) {
-        int free = hashes[id - 1] & mask;
-        while (larger[free] != 0) {
-          free = (free + 1) & mask;
+      for (long entry : table) {
+        if (entry != 0) {
+          int free = (int) (entry >>> 32) & mask;
+          while (larger[free] != 0) {
+            free = free + 1 & mask;
+          }
+          larger[free] = entry;
         }
-        larger[free] = id;
       }
       table = larger;
     }
@@ -124,6 +232,6 @@ final class BytesDictionary {
   }
 
   long memoryBytes() {
-    return plain.capacity() + ends.length * 4L + hashes.length * 4L + table.length * 4L;
+    return plain.capacity() + ends.length * 4L + (words.length + table.length) * 8L;
   }
 }

@@ -112,6 +112,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
         new DictionaryValues.Encodings(
             keepsDictionary && !(isV1 && isFixed), // as parquet-java has it
             keepsDictionary,
+            isFixed && settings.encodings() == PageEncodings.PARQUET_V2,
             properties.getDictionaryPageSizeThreshold(),
             isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.RLE_DICTIONARY,
             isV1 ? Encoding.PLAIN_DICTIONARY : Encoding.PLAIN,
@@ -665,6 +666,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
       if (bloomFilter != null) {
         pages.bloomFilter(bloomFilter);
       }
+      values.release();
     } finally {
       compressor.giveBack();
     }

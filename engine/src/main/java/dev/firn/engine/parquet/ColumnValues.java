@@ -62,4 +62,7 @@ abstract class ColumnValues {
 
   /** Memory in use. */
   abstract long memoryBytes();
+
+  /** Gives all memory up; nothing else is called after that. */
+  abstract void release();
 }

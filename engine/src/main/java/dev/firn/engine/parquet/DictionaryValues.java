@@ -48,6 +48,8 @@ abstract class DictionaryValues extends ColumnValues {
    *
    * @param hasDictionary whether one is tried for values
    * @param keepsDictionary whether pages of another file may keep theirs
+   * @param hasToPayAtOnce whether a dictionary is given up unless the first page is smaller with it
+   *     once compressed: where parquet-java would not have one
    * @param dictionaryBytesMax what it may have, the limit of the table
    * @param ofIds the encoding of pages that hold numbers of a dictionary
    * @param ofDictionary the encoding of the dictionary
@@ -62,6 +64,7 @@ abstract class DictionaryValues extends ColumnValues {
   record Encodings(
       boolean hasDictionary,
       boolean keepsDictionary,
+      boolean hasToPayAtOnce,
       int dictionaryBytesMax,
       Encoding ofIds,
       Encoding ofDictionary,
@@ -174,6 +177,9 @@ abstract class DictionaryValues extends ColumnValues {
   abstract void forget(int size);
 
   abstract long dictionaryMemoryBytes();
+
+  /** Gives up what is left of the dictionary. */
+  abstract void releaseDictionary();
 
   /** What an entry of another dictionary takes in this one. */
   abstract long entryBytes(SourceDictionary source, int id);
@@ -431,13 +437,20 @@ abstract class DictionaryValues extends ColumnValues {
     if (isToBeTried && !isGiven && page.size() > 0) {
       chooseEncoding();
     }
+    if (rawBytes == 0 && (isGiven || !encodings.candidates().isEmpty())) {
+      // Iceberg's vectorized reader fails on deltas of no values.
+      ofOthers = Encoding.PLAIN;
+      encoder = null;
+    }
     return encoder == null ? page.input() : encoder.page();
   }
 
   private boolean keepsDictionary(int size) throws IOException {
     boolean keeps = true;
     if (isFirstPage) {
-      keeps = page.size() + dictionaryBytes(size) < rawBytes;
+      keeps =
+          page.size() + dictionaryBytes(size) < rawBytes
+              && (!encodings.hasToPayAtOnce() || paysAtOnce(size));
     } else if (dictionaryPages == 1 && isTrialDue) {
       keeps = paysAtTheMargin(size);
     } else {
@@ -449,17 +462,33 @@ abstract class DictionaryValues extends ColumnValues {
     return keeps;
   }
 
-  /* What the second page takes, with what it has added to the dictionary, against what it would take
-  without. */
+  private boolean paysAtOnce(int size) throws IOException {
+    CompressedSize sizes = encodings.sizes();
+    PageBuffer plain = new PageBuffer();
+    plainById(ids, idCount, plain);
+    return sizes.of(page.input()) + sizes.of(entries(0, size)) < sizes.of(plain.input());
+  }
+
+  /*
+   * Whether pages with numbers are smaller than others would be, judged by the second page. Only
+   * where the dictionary will outgrow its limit does what it takes count, and until then: one that
+   * ceases to grow costs nothing with each further page. If q times as many values are new in the
+   * second page as in the first, q times as many as in the second will be new in the third.
+   */
   private boolean paysAtTheMargin(int size) throws IOException {
     long growth = dictionaryBytes(size) - dictionaryBytes(writtenSize);
     if (encodings.candidates().isEmpty() && growth < rawBytes / GROWTH_DIVISOR) {
       return true;
     }
+    double pages = pagesUntilGivenUp(growth);
+    if (encodings.candidates().isEmpty() && pages == Double.POSITIVE_INFINITY) {
+      return true;
+    }
     CompressedSize sizes = encodings.sizes();
-    long withDictionary = sizes.of(page.input());
-    if (growth > 0) {
-      withDictionary += sizes.of(entries(writtenSize, size));
+    double withDictionary = sizes.of(page.input());
+    if (pages < Double.POSITIVE_INFINITY) {
+      double left = encodings.dictionaryBytesMax() - dictionaryBytes(writtenSize);
+      withDictionary += sizes.of(entries(writtenSize, size)) * left / growth / pages;
     }
     PageBuffer plain = new PageBuffer();
     plainById(ids, idCount, plain);
@@ -475,7 +504,21 @@ abstract class DictionaryValues extends ColumnValues {
     return true;
   }
 
-  private static long less(long bytes, int divisor) {
+  /* From the second page on; infinitely many if the dictionary will not outgrow its limit. */
+  private double pagesUntilGivenUp(long growth) {
+    double left = encodings.dictionaryBytesMax() - dictionaryBytes(writtenSize);
+    double q = growth / (double) Math.max(1, dictionaryBytes(writtenSize));
+    if (growth == 0) {
+      return Double.POSITIVE_INFINITY;
+    }
+    if (q >= 1) {
+      return Math.max(1, left / growth);
+    }
+    double share = left * (1 - q) / growth; // of what will have been added in the end
+    return share >= 1 ? Double.POSITIVE_INFINITY : Math.max(1, Math.log1p(-share) / Math.log(q));
+  }
+
+  private static double less(double bytes, int divisor) {
     return bytes - bytes / divisor;
   }
 
@@ -495,7 +538,7 @@ abstract class DictionaryValues extends ColumnValues {
   /* Of the page, whose values are PLAIN; and of those after it, unless it is too small to tell. */
   private void chooseEncoding() throws IOException {
     Encoding best = Encoding.PLAIN;
-    long bestSize = less(sizeOf(best, page), OTHER_ENCODING_DIVISOR);
+    double bestSize = less(sizeOf(best, page), OTHER_ENCODING_DIVISOR);
     for (Encoding candidate : encodings.candidates()) {
       long size = sizeOf(candidate, page);
       if (size < bestSize) {
@@ -558,5 +601,22 @@ abstract class DictionaryValues extends ColumnValues {
       bytes += one.memoryBytes();
     }
     return bytes;
+  }
+
+  @Override
+  final void release() {
+    page.reset(0);
+    encoders.clear();
+    ids = new int[0];
+    idCount = 0;
+    rawBytes = 0;
+    numbers = new int[0];
+    seen = new int[0];
+    distinct = new int[0];
+    usesDictionary = false;
+    writtenSize = 0;
+    isGiven = false;
+    encoder = null;
+    releaseDictionary();
   }
 }

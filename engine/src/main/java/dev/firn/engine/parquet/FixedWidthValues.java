@@ -331,4 +331,11 @@ final class FixedWidthValues extends DictionaryValues {
   long dictionaryMemoryBytes() {
     return dictionaryPlain.capacity() + (dictionary == null ? 0 : dictionary.memoryBytes());
   }
+
+  @Override
+  void releaseDictionary() {
+    dictionaryPlain.reset(0);
+    dictionary = null;
+    dictionarySize = 0;
+  }
 }

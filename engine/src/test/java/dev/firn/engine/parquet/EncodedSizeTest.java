@@ -165,6 +165,9 @@ class EncodedSizeTest {
         pick(dice, properties, "write.parquet.row-group-size-bytes", List.of(SMALL, "134217728"));
     int nulls = List.of(0, 1, 50).get(dice.nextInt(3));
     Map<String, Kind> kinds = kinds(dice);
+    if (rowGroup.equals(SMALL)) {
+      kinds.remove("phases"); // where they begin in a row group tells more than the encoder
+    }
     List<Types.NestedField> fields = new ArrayList<>();
     kinds.forEach((name, kind) -> fields.add(optional(fields.size() + 1, name, kind.type())));
     ParquetFixture fixture = new ParquetFixture(directory);

@@ -64,6 +64,11 @@ final class Spark {
     return asVectors;
   }
 
+  /** The rows of a query as text, sorted; read row by row. */
+  List<String> rowsOneByOne(String query) {
+    return rows(query, false);
+  }
+
   private List<String> rows(String query, boolean vectors) {
     session.conf().set("spark.sql.iceberg.vectorization.enabled", vectors);
     return session.sql(query).collectAsList().stream().map(RowText::of).sorted().toList();
