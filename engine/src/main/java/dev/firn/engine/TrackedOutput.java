@@ -15,6 +15,8 @@ import org.apache.iceberg.StructLike;
  * go through one of these. Closing discards what is not finished. Used by one thread.
  */
 final class TrackedOutput implements AutoCloseable {
+  private static final int WRITE_BEHIND_DIVISOR = 16;
+
   private final DataFileOutput output;
   private final RowOrigins origins;
   private final RowOrigins.Log log;
@@ -121,12 +123,35 @@ final class TrackedOutput implements AutoCloseable {
       throws IOException {
     output.append(batch, live, liveRows);
     from.addTo(log, live, batch.getRowCount());
+    limitMemory(Long.MAX_VALUE);
+  }
+
+  /*
+   * A row group ends a little before its memory is full, so that there is room for the next while it
+   * is written; when that is full too, the write is waited for. What is counted is what both have.
+   */
+  private void limitMemory(long heldBytesMax) throws IOException {
     hold(output.memoryBytes(), output.bloomFilterBytes());
-    if (held > memoryBytesMax) {
-      endRowGroup();
-    } else if (bloomFilters > bloomFilterBytesMax) {
+    boolean isOverLimit =
+        held > memoryBytesMax
+            || output.heldBytes() > heldBytesMax
+            || bloomFilters > bloomFilterBytesMax;
+    if (isOverLimit && output.writesBehind()) {
+      output.awaitWrites();
+      hold(output.memoryBytes(), output.bloomFilterBytes());
+    }
+    if (output.memoryBytesOfRowGroup() > lessRoom(memoryBytesMax)
+        || output.heldBytesOfRowGroup() > lessRoom(heldBytesMax)) {
+      output.endRowGroupBehind();
+      hold(output.memoryBytes(), output.bloomFilterBytes());
+    }
+    if (bloomFilters > bloomFilterBytesMax) {
       endFile();
     }
+  }
+
+  private static long lessRoom(long bytesMax) {
+    return bytesMax - bytesMax / WRITE_BEHIND_DIVISOR;
   }
 
   /**
@@ -145,12 +170,7 @@ final class TrackedOutput implements AutoCloseable {
       throws IOException {
     output.splice(view, live, liveRows, memory);
     from.addTo(log, live, Math.toIntExact(view.rowGroup().rows()));
-    hold(output.memoryBytes(), output.bloomFilterBytes());
-    if (held > memoryBytesMax || output.heldBytes() > heldBytesMax) {
-      endRowGroup();
-    } else if (bloomFilters > bloomFilterBytesMax) {
-      endFile();
-    }
+    limitMemory(heldBytesMax);
   }
 
   /** See {@link DataFileOutput#spliceTotals}. */

@@ -26,6 +26,11 @@ final class ColumnTasks {
     this.parallelism = parallelism;
   }
 
+  /** What other threads are had from. */
+  Executor executor() {
+    return executor;
+  }
+
   /** Runs {@code task} for the columns from 0 to {@code columns}; throws the first failure. */
   void forEach(int columns, Task task) throws IOException {
     int helpers = Math.min(parallelism, columns) - 1;

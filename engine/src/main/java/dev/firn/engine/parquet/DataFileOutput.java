@@ -111,6 +111,8 @@ public final class DataFileOutput implements AutoCloseable {
   private final List<DataFile> finishedFiles = new ArrayList<>();
   private @Nullable StructLikeWrapper partition; // null before the first of a partitioned spec
   private @Nullable ParquetDataFile current; // null between files
+  private final WriteBehind writes;
+  private @Nullable Closing closing; // null if no file is being closed
   private @Nullable StructLikeWrapper currentPartition; // of the current file
   private long expectedRows; // in all, or of the partition; 0 or less when unknown
   private long rowsOfExpected;
@@ -119,6 +121,10 @@ public final class DataFileOutput implements AutoCloseable {
   private long stepRowsMax;
   private SpliceTotals totals = SpliceTotals.NOTHING;
   private State state = State.OPEN;
+
+  /** A file that has ended but is not known to be written. */
+  private record Closing(
+      ParquetDataFile file, @Nullable StructLikeWrapper partition, long estimatedBytes) {}
 
   private enum State {
     OPEN,
@@ -157,6 +163,7 @@ public final class DataFileOutput implements AutoCloseable {
             .build();
     this.rolling = new FileRolling(options.sizes());
     this.ownsCompressors = true;
+    this.writes = new WriteBehind(tasks.executor());
     begin();
   }
 
@@ -175,6 +182,7 @@ public final class DataFileOutput implements AutoCloseable {
     this.tasks = beside.tasks;
     this.rolling = new FileRolling(options.sizes());
     this.ownsCompressors = false;
+    this.writes = new WriteBehind(tasks.executor());
     begin();
   }
 
@@ -633,7 +641,7 @@ public final class DataFileOutput implements AutoCloseable {
   private boolean isFull(ParquetDataFile file) throws IOException {
     double bytes = file.estimatedBytes();
     long rowsLeft = Math.max(0, expectedRows - rowsOfExpected);
-    double bytesPerRow = (finishedBytes + bytes) / rowsWritten;
+    double bytesPerRow = (bytesEnded() + bytes) / rowsWritten;
     boolean isKnown = expectedRows > 0 && rowsOfExpected <= expectedRows;
     double laterBytes = isKnown ? rowsLeft * bytesPerRow : -1;
     if (rolling.isFull(bytes, laterBytes)) {
@@ -649,9 +657,27 @@ public final class DataFileOutput implements AutoCloseable {
   }
 
   private void flushRowGroup(ParquetDataFile file) throws IOException {
-    if (file.rowGroupRows() > 0) {
+    flush(file, false);
+  }
+
+  /* The pages are compressed here; they are written, and the file is closed, on another thread. */
+  private void flush(ParquetDataFile file, boolean isLast) throws IOException {
+    boolean hasRows = file.rowGroupRows() > 0;
+    if (hasRows) {
       tasks.forEach(leaves.size(), column -> file.builder(column).finish());
-      file.flushRowGroup();
+    }
+    settle();
+    if (hasRows) {
+      ParquetDataFile.FullRowGroup full = file.endRowGroup();
+      writes.start(
+          () -> {
+            file.write(full);
+            if (isLast) {
+              file.finish(keyValues);
+            }
+          });
+    } else if (isLast) {
+      writes.start(() -> file.finish(keyValues));
     }
     beginRowGroup();
   }
@@ -661,8 +687,26 @@ public final class DataFileOutput implements AutoCloseable {
     if (file == null) {
       return;
     }
-    flushRowGroup(file);
-    file.finish(keyValues);
+    flush(file, true);
+    closing = new Closing(file, currentPartition, (long) file.estimatedBytes());
+    current = null;
+  }
+
+  /** Waits for what is written behind. */
+  private void settle() throws IOException {
+    writes.await();
+    if (closing != null) {
+      finishedFiles.add(dataFile(closing));
+      finishedBytes += closing.file().length();
+      closing = null;
+    }
+    if (current != null) {
+      current.settle();
+    }
+  }
+
+  private DataFile dataFile(Closing closed) throws IOException {
+    ParquetDataFile file = closed.file();
     DataFiles.Builder built =
         DataFiles.builder(options.spec())
             .withPath(file.location())
@@ -671,15 +715,13 @@ public final class DataFileOutput implements AutoCloseable {
             .withMetrics(file.metrics(metricsConfig))
             .withSplitOffsets(ParquetUtil.getSplitOffsets(file.footer()));
     if (options.spec().isPartitioned()) {
-      built.withPartition(tupleOf(currentPartition));
+      built.withPartition(tupleOf(closed.partition()));
     }
     Integer sortOrderId = options.sortOrderId();
     if (sortOrderId != null && sortOrderId > 0) {
       built.withSortOrderId(sortOrderId);
     }
-    finishedFiles.add(built.build());
-    finishedBytes += file.length();
-    current = null;
+    return built.build();
   }
 
   /**
@@ -690,10 +732,37 @@ public final class DataFileOutput implements AutoCloseable {
    */
   public void endRowGroup() throws IOException {
     ensureOpen();
+    endRowGroupBehind();
+    awaitWrites();
+  }
+
+  /**
+   * As {@link #endRowGroup()}, but its memory is free only when it is written, which goes on while
+   * rows are appended.
+   *
+   * @throws IOException if the file cannot be written; nothing more can be appended then
+   */
+  public void endRowGroupBehind() throws IOException {
+    ensureOpen();
     ParquetDataFile file = current;
     if (file != null) {
       guarded(() -> flushRowGroup(file));
     }
+  }
+
+  /**
+   * Waits until row groups and files that have ended are written, so that their memory is free.
+   *
+   * @throws IOException if one cannot be written; nothing more can be appended then
+   */
+  public void awaitWrites() throws IOException {
+    ensureOpen();
+    guarded(this::settle);
+  }
+
+  /** Whether a row group or file that has ended may not be written yet. */
+  public boolean writesBehind() {
+    return writes.isPending();
   }
 
   /**
@@ -707,7 +776,11 @@ public final class DataFileOutput implements AutoCloseable {
       return List.copyOf(finishedFiles);
     }
     ensureOpen();
-    guarded(this::finishFile);
+    guarded(
+        () -> {
+          finishFile();
+          settle();
+        });
     state = State.FINISHED;
     closeCompressors();
     return List.copyOf(finishedFiles);
@@ -720,26 +793,48 @@ public final class DataFileOutput implements AutoCloseable {
 
   /** Bytes in finished files and, estimated, in the one that is being written. */
   public long bytesWritten() {
-    try {
-      return finishedBytes + (current == null ? 0 : (long) current.estimatedBytes());
-    } catch (IOException e) {
-      return finishedBytes;
-    }
+    return bytesEnded() + (current == null ? 0 : (long) current.estimatedBytes());
+  }
+
+  /* Of files that have ended, one that is being closed among them. */
+  private long bytesEnded() {
+    return finishedBytes + (closing == null ? 0 : closing.estimatedBytes());
   }
 
   /** Memory for pages that are not in a file yet. */
   public long memoryBytes() {
+    return memoryBytesOfRowGroup() + memoryBytesBehind();
+  }
+
+  /** The part of {@link #memoryBytes} that the open row group has. */
+  public long memoryBytesOfRowGroup() {
     return current == null ? 0 : current.memoryBytes();
+  }
+
+  private long memoryBytesBehind() {
+    return (current == null ? 0 : current.memoryBytesUnderWay())
+        + (closing == null ? 0 : closing.file().memoryBytesUnderWay());
   }
 
   /** Memory of column chunks of other files that copied pages lie in, as long as they are there. */
   public long heldBytes() {
+    return heldBytesOfRowGroup() + heldBytesBehind();
+  }
+
+  /** The part of {@link #heldBytes} that the open row group has. */
+  public long heldBytesOfRowGroup() {
     return current == null ? 0 : current.heldBytes();
+  }
+
+  private long heldBytesBehind() {
+    return (current == null ? 0 : current.heldBytesUnderWay())
+        + (closing == null ? 0 : closing.file().heldBytesUnderWay());
   }
 
   /** Memory for bloom filters of row groups that are written, which goes when the file ends. */
   public long bloomFilterBytes() {
-    return current == null ? 0 : current.bloomFilterBytes();
+    return (current == null ? 0 : current.bloomFilterBytes())
+        + (closing == null ? 0 : closing.file().bloomFilterBytes());
   }
 
   /**
@@ -749,7 +844,11 @@ public final class DataFileOutput implements AutoCloseable {
    */
   public void endFile() throws IOException {
     ensureOpen();
-    guarded(this::finishFile);
+    guarded(
+        () -> {
+          finishFile();
+          settle();
+        });
   }
 
   /**
@@ -778,17 +877,15 @@ public final class DataFileOutput implements AutoCloseable {
     closeCompressors();
     List<String> locations = new ArrayList<>();
     finishedFiles.forEach(file -> locations.add(file.location()));
-    if (current != null) {
-      try {
-        current.abort();
-      } catch (IOException | RuntimeException e) {
-        suppress(failure, e);
-      }
-      if (current.mayExist()) {
-        locations.add(current.location());
-      }
-      current = null;
+    try {
+      writes.await();
+    } catch (IOException | RuntimeException e) {
+      suppress(failure, e);
     }
+    abort(closing == null ? null : closing.file(), failure, locations);
+    abort(current, failure, locations);
+    closing = null;
+    current = null;
     for (String location : locations) {
       try {
         table.io().deleteFile(location);
@@ -797,6 +894,21 @@ public final class DataFileOutput implements AutoCloseable {
       }
     }
     finishedFiles.clear();
+  }
+
+  private static void abort(
+      @Nullable ParquetDataFile file, @Nullable Throwable failure, List<String> locations) {
+    if (file == null) {
+      return;
+    }
+    try {
+      file.abort();
+    } catch (IOException | RuntimeException e) {
+      suppress(failure, e);
+    }
+    if (file.mayExist()) {
+      locations.add(file.location());
+    }
   }
 
   private static void suppress(@Nullable Throwable failure, Exception more) {

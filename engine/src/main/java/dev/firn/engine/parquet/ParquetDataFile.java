@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.apache.iceberg.FieldMetrics;
 import org.apache.iceberg.Metrics;
@@ -21,7 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One Parquet file being written: row groups, one after the other. The file is opened when the
- * first row group is full. Used by one thread, but for {@link #builder}s.
+ * first row group is full. Used by one thread, but for {@link #builder}s; {@link #write} and {@link
+ * #finish} may run on another, one at a time, until {@link #settle} is called after them.
  */
 final class ParquetDataFile {
   /* Rough size of what a column chunk and a page take in the footer and in the page index. */
@@ -42,6 +44,13 @@ final class ParquetDataFile {
   private long rows;
   private long rowGroupRows;
   private long bloomFilterBytes;
+  private long lengthSettled;
+  private long lengthUnderWay; // about, of the row group that is being written
+  private final AtomicLong memoryUnderWay = new AtomicLong();
+  private final AtomicLong heldUnderWay = new AtomicLong();
+
+  /** A row group whose columns are finished. */
+  record FullRowGroup(List<ColumnChunkBuilder> columns, long rows) {}
 
   /**
    * @param io of the table
@@ -121,8 +130,9 @@ final class ParquetDataFile {
   }
 
   /** The length of the file if it ended now. */
-  double estimatedBytes() throws IOException {
-    double total = streams.length() + (rowGroups + 1.0) * leaves.size() * FOOTER_BYTES_PER_CHUNK;
+  double estimatedBytes() {
+    double footer = (rowGroups + 1.0) * leaves.size() * FOOTER_BYTES_PER_CHUNK;
+    double total = lengthSettled + lengthUnderWay + footer;
     for (ColumnChunkBuilder builder : builders) {
       total += builder.estimatedBytes();
     }
@@ -138,7 +148,17 @@ final class ParquetDataFile {
     return total;
   }
 
-  /** Memory in use. */
+  /** Memory of a row group that has ended and is not written yet. */
+  long memoryBytesUnderWay() {
+    return memoryUnderWay.get();
+  }
+
+  /** Memory of other files' column chunks that such a row group uses. */
+  long heldBytesUnderWay() {
+    return heldUnderWay.get();
+  }
+
+  /** Memory of the row group that is open. */
   long memoryBytes() {
     long total = 0;
     for (ColumnChunkBuilder builder : builders) {
@@ -147,7 +167,7 @@ final class ParquetDataFile {
     return total;
   }
 
-  /** Memory of other files' column chunks in use. */
+  /** Memory of other files' column chunks that the row group uses which is open. */
   long heldBytes() {
     long total = 0;
     for (ColumnChunkBuilder builder : builders) {
@@ -162,41 +182,65 @@ final class ParquetDataFile {
   }
 
   /**
-   * Writes the row group begun, whose columns were all {@linkplain ColumnChunkBuilder#finish
-   * finished}.
+   * Ends the row group begun, whose columns were all {@linkplain ColumnChunkBuilder#finish
+   * finished}. It is to be written, and settled, before the next is ended.
    */
-  void flushRowGroup() throws IOException {
-    if (rowGroupRows == 0) {
-      return;
-    }
-    if (writer == null) {
-      ParquetProperties properties = settings.parquet();
-      writer =
-          new ParquetFileWriter(
-              streams,
-              type,
-              ParquetFileWriter.Mode.CREATE,
-              settings.rowGroupBytes(),
-              0,
-              properties.getColumnIndexTruncateLength(),
-              properties.getStatisticsTruncateLength(),
-              properties.getPageWriteChecksumEnabled(),
-              noEncryption());
-      writer.start();
-    }
-    writer.startBlock(rowGroupRows);
+  FullRowGroup endRowGroup() {
+    FullRowGroup full = new FullRowGroup(builders, rowGroupRows);
     for (int i = 0; i < builders.size(); i++) {
       ColumnChunkBuilder builder = builders.get(i);
-      builder.writeTo(writer);
+      memoryUnderWay.addAndGet(builder.memoryBytes());
+      heldUnderWay.addAndGet(builder.heldBytes());
+      lengthUnderWay += (long) builder.estimatedBytes();
       if (builder.keepsBloomFilter()) {
         bloomFilterBytes += BloomFilterBytes.of(leaves.get(i).descriptor(), settings.parquet());
       }
-      builder.close();
     }
-    writer.endBlock();
     rowGroups++;
     rowGroupRows = 0;
     builders = List.of();
+    return full;
+  }
+
+  /** Writes a row group. */
+  void write(FullRowGroup full) throws IOException {
+    try {
+      if (writer == null) {
+        ParquetProperties properties = settings.parquet();
+        writer =
+            new ParquetFileWriter(
+                streams,
+                type,
+                ParquetFileWriter.Mode.CREATE,
+                settings.rowGroupBytes(),
+                0,
+                properties.getColumnIndexTruncateLength(),
+                properties.getStatisticsTruncateLength(),
+                properties.getPageWriteChecksumEnabled(),
+                noEncryption());
+        writer.start();
+      }
+      writer.startBlock(full.rows());
+      for (ColumnChunkBuilder column : full.columns()) {
+        column.writeTo(writer);
+        long memory = column.memoryBytes();
+        long held = column.heldBytes();
+        column.close();
+        memoryUnderWay.addAndGet(-memory);
+        heldUnderWay.addAndGet(-held);
+      }
+      writer.endBlock();
+    } finally {
+      full.columns().forEach(ColumnChunkBuilder::close);
+    }
+  }
+
+  /** Takes note that what was to be written is. */
+  void settle() throws IOException {
+    lengthSettled = streams.length();
+    lengthUnderWay = 0;
+    memoryUnderWay.set(0);
+    heldUnderWay.set(0);
   }
 
   @SuppressWarnings("NullAway") // Parquet takes null for a plain file.
