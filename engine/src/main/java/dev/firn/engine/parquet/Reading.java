@@ -90,6 +90,10 @@ abstract class Reading {
   /** The offsets of rows, counted from the first's. The caller releases them. */
   private static ArrowBuf movedOffsets(
       ArrowBuf offsets, int start, int length, int first, BufferAllocator allocator) {
+    if (first == 0) {
+      long bytes = (length + 1L) * Integer.BYTES;
+      return SharedMemory.slice(offsets, (long) start * Integer.BYTES, bytes, allocator);
+    }
     ArrowBuf moved = allocator.buffer((length + 1L) * Integer.BYTES);
     long from = (long) start * Integer.BYTES;
     for (long at = 0; at <= (long) length * Integer.BYTES; at += Integer.BYTES) {
