@@ -42,7 +42,10 @@ public final class LocalOutput extends PositionOutputStream {
     if (path == null) {
       return null;
     }
-    Files.createDirectories(Objects.requireNonNull(path.getParent(), location));
+    Path directory = Objects.requireNonNull(path.getParent(), location);
+    if (!Files.isDirectory(directory)) { // createDirectories refuses one that is a link
+      Files.createDirectories(directory);
+    }
     try {
       return new LocalOutput(
           FileChannel.open(path, StandardOpenOption.WRITE, StandardOpenOption.CREATE_NEW));

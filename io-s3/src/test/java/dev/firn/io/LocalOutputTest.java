@@ -75,6 +75,20 @@ class LocalOutputTest {
   }
 
   @Test
+  void directoriesMayBeLinks() throws Exception {
+    Path real = Files.createDirectory(directory.resolve("real"));
+    Path link = Files.createSymbolicLink(directory.resolve("link"), real);
+    try (HadoopFileIO io = new HadoopFileIO(new Configuration(false))) {
+      for (String name : Arrays.asList("file", "below/file")) {
+        try (PositionOutputStream out = LocalOutput.create(link + "/" + name, io)) {
+          out.write(7);
+        }
+        assertThat(real.resolve(name)).hasSize(1);
+      }
+    }
+  }
+
+  @Test
   void whatIsNotCertainlyLocalIsLeftToTheFileIO() throws Exception {
     Configuration elsewhere = new Configuration(false);
     elsewhere.set("fs.defaultFS", "hdfs://cluster:8020");
