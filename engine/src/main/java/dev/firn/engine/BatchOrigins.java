@@ -1,6 +1,8 @@
 package dev.firn.engine;
 
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +41,16 @@ record BatchOrigins(long first, @Nullable BigIntVector each) {
     BigIntVector vector = new BigIntVector(name, memory);
     try {
       vector.allocateNew(rows);
-      for (int row = 0; row < rows; row++) {
-        vector.set(row, each == null ? first + row : each.get(row));
+      ArrowBuf values = vector.getDataBuffer();
+      if (each == null) {
+        long at = values.memoryAddress();
+        for (int row = 0; row < rows; row++) {
+          MemoryUtil.putLong(at + ((long) row << 3), first + row);
+        }
+      } else {
+        values.setBytes(0, each.getDataBuffer(), 0, (long) rows << 3);
       }
+      vector.getValidityBuffer().setOne(0, (rows + 7L) >>> 3);
       vector.setValueCount(rows);
       return vector;
     } catch (Throwable failure) {

@@ -46,6 +46,7 @@ final class BlockWriter implements AutoCloseable {
   private final int[] blocksToTrial;
   private final boolean[] compressed;
   private final boolean[] trials; // of the block at hand
+  private final boolean[] tried; // ever
 
   private int used;
   private int summed; // up to where staged bytes are in the checksum
@@ -65,6 +66,7 @@ final class BlockWriter implements AutoCloseable {
     this.blocksToTrial = new int[buffers];
     this.compressed = new boolean[buffers];
     this.trials = new boolean[buffers];
+    this.tried = new boolean[buffers];
     this.capacity = stagingBytes;
     this.pieceBytes = pieceBytes(stagingBytes);
     try {
@@ -138,6 +140,12 @@ final class BlockWriter implements AutoCloseable {
     for (int i = 0; i < buffers.count(); i++) {
       boolean large = buffers.bytes(i) >= COMPRESSED_BYTES_MIN;
       trials[i] = large && --blocksToTrial[i] < 0;
+      if (trials[i] && tried[i] && !pays(0, 1, writeNanos)) {
+        trials[i] = false; // whatever it shrinks to; asked again with the next block
+        compressed[i] = false;
+        blocksToTrial[i] = 0;
+      }
+      tried[i] |= trials[i];
       any |= large && (trials[i] || compressed[i]);
     }
     return any;
