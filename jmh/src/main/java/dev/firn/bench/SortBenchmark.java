@@ -3,6 +3,8 @@ package dev.firn.bench;
 import dev.firn.sort.RowSorter;
 import dev.firn.sort.SortKeys;
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
@@ -47,6 +49,7 @@ public class SortBenchmark {
   private SortOrder order;
   private VectorSchemaRoot batch;
   private long[] live;
+  private long[] unsorted;
 
   @Setup(Level.Trial)
   public void open() throws IOException {
@@ -55,6 +58,7 @@ public class SortBenchmark {
     order = SortOrder.builderFor(schema).asc("c").build();
     batch = column.batch(ROWS, allocator);
     live = Column.all(ROWS);
+    unsorted = new Random(42).longs(ROWS).toArray();
     SortKeys keys = SortKeys.of(schema, order);
     try (RowSorter sorter = RowSorter.inMemory(schema, order, allocator, Long.MAX_VALUE / 2)) {
       sorter.add(batch, live, ROWS);
@@ -74,6 +78,15 @@ public class SortBenchmark {
   public void close() {
     batch.close();
     allocator.close();
+  }
+
+  /** The limit: as many longs in no order, copied and sorted by Java's library. */
+  @Benchmark
+  @OperationsPerInvocation(ROWS)
+  public long[] limitSortLongs() {
+    long[] sorted = unsorted.clone();
+    Arrays.sort(sorted);
+    return sorted;
   }
 
   /** Rows in and out. Gives how many came out. */
