@@ -39,6 +39,8 @@ public enum Column {
   TEXT_FEW(Types.StringType.get(), MinorType.VARBINARY),
   /** Texts of 24 letters, all different. */
   TEXT_UNIQUE(Types.StringType.get(), MinorType.VARBINARY),
+  /** Texts of 18 letters in ascending order, each three times. */
+  TEXT_ASCENDING(Types.StringType.get(), MinorType.VARBINARY),
   /** Lists of none to five longs. */
   LIST(Types.ListType.ofRequired(2, Types.LongType.get()), MinorType.LIST);
 
@@ -59,12 +61,12 @@ public enum Column {
     Random random = new Random(42);
     List<@Nullable Object> values = new ArrayList<>(rows);
     for (int i = 0; i < rows; i++) {
-      values.add(random.nextInt(10) == 0 ? null : value(random));
+      values.add(random.nextInt(10) == 0 ? null : value(random, i));
     }
     return values;
   }
 
-  private Object value(Random random) {
+  private Object value(Random random, int row) {
     return switch (this) {
       case LONG_UNIQUE -> random.nextLong();
       case LONG_FEW -> (long) random.nextInt(100);
@@ -72,6 +74,7 @@ public enum Column {
       case DOUBLE -> random.nextDouble();
       case TEXT_FEW -> "value-" + random.nextInt(1000);
       case TEXT_UNIQUE -> String.format("%08x-%015x", random.nextInt(), random.nextLong(1L << 60));
+      case TEXT_ASCENDING -> "customer-" + (100_000_000 + row / 3);
       case LIST -> random.longs(random.nextInt(6), 0, 1000).boxed().toList();
     };
   }

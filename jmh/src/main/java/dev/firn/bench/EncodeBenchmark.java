@@ -2,6 +2,7 @@ package dev.firn.bench;
 
 import dev.firn.engine.parquet.DataFileOutput;
 import dev.firn.engine.parquet.OutputSizes;
+import dev.firn.engine.parquet.PageEncodings;
 import dev.firn.testdata.TableBuilder;
 import dev.firn.testdata.Tables;
 import java.io.IOException;
@@ -55,11 +56,24 @@ public class EncodeBenchmark {
   static final int ROWS = 200_000;
   private static final OutputSizes ONE_FILE = new OutputSizes(1L << 40, 0, 1L << 41);
 
-  @Param({"LONG_UNIQUE", "LONG_FEW", "DATE", "DOUBLE", "TEXT_FEW", "TEXT_UNIQUE", "LIST"})
+  @Param({
+    "LONG_UNIQUE",
+    "LONG_FEW",
+    "DATE",
+    "DOUBLE",
+    "TEXT_FEW",
+    "TEXT_UNIQUE",
+    "TEXT_ASCENDING",
+    "LIST"
+  })
   public Column column;
 
   @Param({"uncompressed", "zstd"})
   public String codec;
+
+  /** What the option of the same name has: of {@link #byColumn} only. */
+  @Param("auto")
+  public String encoding;
 
   private Path directory;
   private BufferAllocator allocator;
@@ -121,7 +135,13 @@ public class EncodeBenchmark {
   public DataFile byColumn() throws IOException {
     DataFileOutput.Options options =
         new DataFileOutput.Options(
-            table.spec(), null, ONE_FILE, ROWS, UUID.randomUUID().toString(), 0);
+            table.spec(),
+            null,
+            ONE_FILE,
+            ROWS,
+            UUID.randomUUID().toString(),
+            0,
+            PageEncodings.of(encoding));
     try (DataFileOutput output = DataFileOutput.create(table, schema, options, Runnable::run, 1)) {
       output.append(batch, live, ROWS);
       return output.finish().get(0);
