@@ -471,7 +471,7 @@ public final class Compaction {
         Threads.stop(fetchers);
         Threads.stop(encoders);
         arrowPeakBytes = Math.max(arrowPeakBytes, allocator.getPeakMemoryAllocation());
-        peaks.decoded(reader.nativeBytesPeak());
+        peaks.decoded(reader.decodedBytesPeak());
         if (pin.rowOrder() == null && settings.splices()) {
           peaks.decoded(allocator.getPeakMemoryAllocation()); // column chunks as they are stored
         }

@@ -63,7 +63,7 @@ class LocalOutputTest {
   }
 
   @Test
-  void c13AFileThatIsThereIsLeftAlone() throws Exception {
+  void aFileThatIsThereIsLeftAlone() throws Exception {
     byte[] before = {1, 2, 3};
     Path path = Files.write(directory.resolve("file"), before);
     try (HadoopFileIO io = new HadoopFileIO(new Configuration(false))) {

@@ -8,8 +8,9 @@ import org.apache.arrow.memory.RootAllocator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The memory that Arrow's native decoder takes, counted. Batches share it, so it is not added to
- * what their allocators count. Thread-safe.
+ * The memory that decoded rows take, counted: what Arrow's native decoder holds, and the vectors
+ * that Firn's own fills. Batches share it, so it is not added to what their allocators count.
+ * Thread-safe.
  */
 final class NativeMemory implements AutoCloseable {
   /* The pool is never released: threads of the decoder can still free a buffer to it when the scan
@@ -34,17 +35,22 @@ final class NativeMemory implements AutoCloseable {
               new ReservationListener() {
                 @Override
                 public void reserve(long size) {
-                  long now = bytes.addAndGet(size);
-                  bytesPeak.accumulateAndGet(now, Math::max);
+                  count(size);
                 }
 
                 @Override
                 public void unreserve(long size) {
-                  bytes.addAndGet(-size);
+                  count(-size);
                 }
               });
     }
     return pool;
+  }
+
+  /** Counts what is held from now on, or with a negative number no more. */
+  void count(long size) {
+    long now = bytes.addAndGet(size);
+    bytesPeak.accumulateAndGet(now, Math::max);
   }
 
   long bytes() {

@@ -3,6 +3,7 @@ package dev.firn.engine.parquet;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Supplier;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.BigIntVector;
 import org.apache.arrow.vector.BitVector;
@@ -23,6 +24,7 @@ final class PagedRows implements LeafRows {
   private final long rows;
   private final int batchRows;
   private final long bytesMax;
+  private final NativeMemory counted;
   private final Supplier<PageTools> tools;
   private final Supplier<DecodedRows> other;
 
@@ -39,6 +41,7 @@ final class PagedRows implements LeafRows {
    * @param batchRows rows to give out at once, but for the last
    * @param bytesMax when fewer rows are given out: a page more is decoded only while those before
    *     it have less
+   * @param counted told of the vectors
    * @param tools used by this thread alone
    * @param other all rows of the leaf, decoded by Arrow
    */
@@ -47,12 +50,14 @@ final class PagedRows implements LeafRows {
       long rows,
       int batchRows,
       long bytesMax,
+      NativeMemory counted,
       Supplier<PageTools> tools,
       Supplier<DecodedRows> other) {
     this.chunk = chunk;
     this.rows = rows;
     this.batchRows = batchRows;
     this.bytesMax = bytesMax;
+    this.counted = counted;
     this.tools = tools;
     this.other = other;
   }
@@ -138,9 +143,8 @@ final class PagedRows implements LeafRows {
       filled.close();
       throw failure;
     }
-    if (before != null) {
-      before.close();
-    }
+    release();
+    counted.count(bytes(filled));
     vector = filled;
     vectorRow = start;
     nextPage = endPage;
@@ -169,8 +173,17 @@ final class PagedRows implements LeafRows {
     } while (all.decodedEndRow() <= start);
   }
 
+  private static long bytes(FieldVector vector) {
+    long bytes = 0;
+    for (ArrowBuf buffer : vector.getBuffers(false)) {
+      bytes += buffer.capacity();
+    }
+    return bytes;
+  }
+
   private void release() {
     if (vector != null) {
+      counted.count(-bytes(vector));
       vector.close();
       vector = null;
     }

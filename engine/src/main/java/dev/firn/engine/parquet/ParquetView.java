@@ -96,6 +96,7 @@ final class ParquetView implements RowGroupView {
               group.rows(),
               source.batchRows(),
               bytesMax,
+              source.nativeMemory(),
               view::tools,
               () -> decoded(whole, pages)));
     }

@@ -400,13 +400,13 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     return ranges.read(vector.location(), vector.fileSizeInBytes(), offset, size.intValue());
   }
 
-  /** The most bytes that the native decoder held at once so far. Batches share them. */
-  public long nativeBytesPeak() {
+  /** The most bytes that decoded rows took at once so far. Batches share them. */
+  public long decodedBytesPeak() {
     return nativeMemory.bytesPeak();
   }
 
-  /** The bytes that the native decoder holds now. */
-  public long nativeBytes() {
+  /** The bytes that decoded rows take now. */
+  public long decodedBytes() {
     return nativeMemory.bytes();
   }
 

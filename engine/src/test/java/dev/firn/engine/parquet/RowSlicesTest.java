@@ -435,7 +435,7 @@ class RowSlicesTest {
         }
       }
       assertThat(rows).isEqualTo(file.recordCount());
-      return fixture.reader.nativeBytesPeak();
+      return fixture.reader.decodedBytesPeak();
     }
   }
 

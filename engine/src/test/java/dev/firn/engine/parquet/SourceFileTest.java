@@ -193,11 +193,11 @@ class SourceFileTest {
           peaks.add(child.getPeakMemoryAllocation());
         }
         assertThat(counted).isEqualTo(rows);
-        nativePeaks.add(fixture.reader.nativeBytesPeak());
-        for (int i = 0; i < 100 && fixture.reader.nativeBytes() > 0; i++) {
+        nativePeaks.add(fixture.reader.decodedBytesPeak());
+        for (int i = 0; i < 100 && fixture.reader.decodedBytes() > 0; i++) {
           Thread.sleep(20);
         }
-        assertThat(fixture.reader.nativeBytes()).isZero();
+        assertThat(fixture.reader.decodedBytes()).isZero();
       }
     }
     assertThat(peaks.get(0)).isPositive();
