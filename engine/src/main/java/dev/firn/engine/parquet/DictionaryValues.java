@@ -40,6 +40,9 @@ abstract class DictionaryValues extends ColumnValues {
   private static final int WITHOUT_DICTIONARY_DIVISOR = 33;
   private static final int OTHER_ENCODING_DIVISOR = 10;
 
+  /* Values of which fewer repeat are all but unique. */
+  private static final int REPEATED_DIVISOR = 100;
+
   /* After a trial on a smaller page there is another. */
   private static final int TRIAL_BYTES_MIN = 8192;
 
@@ -456,7 +459,9 @@ abstract class DictionaryValues extends ColumnValues {
     } else {
       return true;
     }
-    if (isSampled) {
+    // Where some of the first page's values repeat, the next chunk's first page may just do.
+    boolean isClear = keeps || !isFirstPage || size >= idCount - idCount / REPEATED_DIVISOR;
+    if (isSampled && isClear) {
       encodings.history().dictionary(keeps, sampledDistinct);
     }
     return keeps;
