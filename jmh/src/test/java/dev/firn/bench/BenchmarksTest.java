@@ -26,6 +26,10 @@ class BenchmarksTest {
                     .param("columns", "LONG_UNIQUE+TEXT_UNIQUE")
                     .param("order", "DAY_ID")
                     .param("part", "16")
+                    .param("pages", "TEXT_PLAIN")
+                    .param("deleted", "0.05")
+                    .param("shared", "0.5")
+                    .param("text", "true")
                     .mode(Mode.SingleShotTime)
                     .warmupIterations(0)
                     .measurementIterations(1)
@@ -34,6 +38,9 @@ class BenchmarksTest {
                     .verbosity(VerboseMode.SILENT)
                     .build())
             .run();
-    assertThat(results).hasSize(8);
+    assertThat(results)
+        .extracting(result -> result.getParams().getBenchmark())
+        .doesNotHaveDuplicates()
+        .hasSize(28);
   }
 }

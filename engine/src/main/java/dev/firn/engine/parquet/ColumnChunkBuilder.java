@@ -84,6 +84,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
     this.properties = settings.parquet();
     this.compressor = compressor;
     this.ratio = ratio;
+    ratio.beginChunk();
     this.bounds = bounds;
     this.pages = new ChunkPages(column, compressor.getCodecName());
     this.hasStatistics = properties.getStatisticsEnabled(column);
@@ -655,7 +656,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
       DictionaryPage dictionary = values.dictionaryPage();
       if (dictionary != null) {
         int size = Math.toIntExact(dictionary.getBytes().size());
-        compressor.effort(ratio.effort(Encoding.PLAIN));
+        compressor.effort(ZstdPages.Effort.ofDefault());
         pages.dictionary(
             new DictionaryPage(
                 own(compressor.compress(dictionary.getBytes())),

@@ -31,6 +31,11 @@ final class CompressionRatio {
     return rawBytes == 0 ? 1 : writtenBytes / rawBytes;
   }
 
+  /** Says that another column chunk begins: its values may be others than those before. */
+  void beginChunk() {
+    efforts.values().forEach(ZstdPages.Effort::tryNext);
+  }
+
   /** How hard the column's pages of an encoding are compressed with zstd. */
   ZstdPages.Effort effort(Encoding encoding) {
     return efforts.computeIfAbsent(encoding, any -> new ZstdPages.Effort());

@@ -64,10 +64,14 @@ final class ZstdPages {
   private static final double UNLIKE = 0.1;
   private static final int PAGES_UNTRIED = 8;
 
+  /* What is best for a page of one size need not be for one of another. */
+  private static final double OTHER_SIZE = 0.3;
+
   /** How hard pages of one kind are compressed, found by trial. Owned by one column. */
   static final class Effort {
     private Search search = OF_DEFAULT_LEVEL;
     private double ratio;
+    private int triedSize;
     private int pages = PAGES_PER_TRIAL; // since the last trial
 
     /** That of Parquet, for one page. */
@@ -79,8 +83,18 @@ final class ZstdPages {
 
     private void found(Search best, int compressed, int size) {
       search = best;
+      triedSize = size;
       ratio = (double) compressed / size;
       pages = 0;
+    }
+
+    /** Lets the next page be tried. */
+    void tryNext() {
+      pages = PAGES_PER_TRIAL;
+    }
+
+    private boolean isOfOtherSize(int size) {
+      return Math.abs((double) size - triedSize) > OTHER_SIZE * triedSize;
     }
 
     private boolean isUnlike(int compressed, int size) {
@@ -133,10 +147,14 @@ final class ZstdPages {
   private int compress(ByteBuffer page, Effort effort) {
     int size = page.remaining();
     if (size < TRIAL_BYTES_MIN) {
-      return compress(page, effort.search);
+      return compress(page, OF_DEFAULT_LEVEL);
     }
     effort.pages++;
-    if (effort.pages <= PAGES_PER_TRIAL) {
+    boolean isOfOtherSize = effort.isOfOtherSize(size);
+    if (isOfOtherSize && effort.pages < PAGES_UNTRIED) {
+      return compress(page, OF_DEFAULT_LEVEL); // the last page of a chunk, more often than not
+    }
+    if (!isOfOtherSize && effort.pages <= PAGES_PER_TRIAL) {
       int compressed = compress(page, effort.search);
       if (effort.pages < PAGES_UNTRIED || !effort.isUnlike(compressed, size)) {
         return compressed;

@@ -173,7 +173,7 @@ class EncodedSizeTest {
         dice,
         properties,
         "write.parquet.compression-codec",
-        List.of("uncompressed", "snappy", "gzip"));
+        List.of("zstd", "zstd", "uncompressed", "snappy", "gzip"));
     pick(dice, properties, "write.parquet.page-row-limit", List.of("3000", "20000"));
     pick(dice, properties, "write.parquet.dict-size-bytes", List.of("30000", "200000", "2097152"));
     pick(dice, properties, ROW_GROUP_BYTES, List.of("1000000", "134217728"));
