@@ -248,7 +248,12 @@ class SparkReadsTest {
     insert(spark, table, values, 0, 9000);
     insert(spark, table, values, 9000, 20000);
     List<String> filters =
-        List.of("true", "id between 2990 and 3105", "key > 'customer/eu/000019'", "flag", "few is null");
+        List.of(
+            "true",
+            "id between 2990 and 3105",
+            "key > 'customer/eu/000019'",
+            "flag",
+            "few is null");
     List<List<String>> before = new ArrayList<>();
     for (String filter : filters) {
       before.add(spark.rowsOneByOne("select * from " + table + " where " + filter));
