@@ -41,6 +41,6 @@ class BenchmarksTest {
     assertThat(results)
         .extracting(result -> result.getParams().getBenchmark())
         .doesNotHaveDuplicates()
-        .hasSize(28);
+        .hasSize(19);
   }
 }
