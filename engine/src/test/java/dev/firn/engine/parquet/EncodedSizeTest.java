@@ -40,9 +40,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * No column takes more room than in the file that Iceberg's generic writer, which is parquet-java
- * as Spark has it, makes of the same rows with the same properties. Not with zstd, where how hard
- * it tries is found by trial on other pages: {@link ZstdPagesTest} is about that. {@code
- * -Dfirn.runs=N} tries as many tables.
+ * as Spark has it, makes of the same rows with the same properties. {@code -Dfirn.runs=N} tries as
+ * many tables.
  */
 class EncodedSizeTest {
   private static final double LARGER_MAX = 1.01;
