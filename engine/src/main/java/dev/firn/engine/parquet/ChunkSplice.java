@@ -25,24 +25,19 @@ final class ChunkSplice {
   private final SourceChunk source;
   private final ColumnChunkBuilder target;
   private final ParquetWriteSettings settings;
+  private final byte @Nullable [] levels; // the target's for each of the source's; null if the same
   private final boolean hasNoNan;
   private long copied;
   private long recompressed;
   private long filtered;
   private final Map<String, Long> transcoded = new TreeMap<>();
 
-  /**
-   * @param hasNoNan whether it is known that no value is NaN
-   */
-  ChunkSplice(
-      SourceChunk source,
-      ColumnChunkBuilder target,
-      ParquetWriteSettings settings,
-      boolean hasNoNan) {
-    this.source = source;
+  ChunkSplice(SplicedView.Leaf leaf, ColumnChunkBuilder target, ParquetWriteSettings settings) {
+    this.source = leaf.chunk();
     this.target = target;
     this.settings = settings;
-    this.hasNoNan = hasNoNan;
+    this.levels = leaf.levels();
+    this.hasNoNan = leaf.hasNoNan();
   }
 
   /**
@@ -75,7 +70,12 @@ final class ChunkSplice {
     }
     boolean isWhole = wanted == page.rows();
     String refusal = settings.refusal(page.isV2(), page.columnEncoding());
-    if (isWhole && refusal == null && isAllowed(page) && !isToBeJoined(page) && copy(page, tools)) {
+    if (isWhole
+        && refusal == null
+        && !needsOtherLevels()
+        && isAllowed(page)
+        && !isToBeJoined(page)
+        && copy(page, tools)) {
       return;
     }
     PageRows rows = source.decode(page, tools);
@@ -85,6 +85,10 @@ final class ChunkSplice {
           selected,
           source.column().getMaxDefinitionLevel(),
           source.column().getMaxRepetitionLevel() > 0);
+    }
+    byte[] raised = levels;
+    if (raised != null) {
+      rows.raise(raised);
     }
     if (refusal == null) {
       target.append(rows, page.columnEncoding());
@@ -104,9 +108,14 @@ final class ChunkSplice {
         page.isV2() || getsLevels(), page.rows(), page.header().getUncompressed_page_size());
   }
 
-  /* Whether pages have no levels but are to have some. */
+  /* Whether pages have no levels but are to have one: that of a value, which is put before them. */
   private boolean getsLevels() {
-    return source.column().getMaxDefinitionLevel() < target.definitionMax();
+    return levels != null && !needsOtherLevels();
+  }
+
+  /* Whether pages have levels that are to be others, or are to have several. */
+  private boolean needsOtherLevels() {
+    return levels != null && (levels.length > 1 || target.definitionMax() > 1);
   }
 
   /* A small page that follows rows which are waiting, or another small page. */

@@ -411,8 +411,7 @@ public final class DataFileOutput implements AutoCloseable {
         nth -> {
           SplicedView.Leaf leaf = spliced.get(nth);
           moves[nth] =
-              new ChunkSplice(leaf.chunk(), file.builder(leaf.leaf()), settings, leaf.hasNoNan())
-                  .move(live, from, to);
+              new ChunkSplice(leaf, file.builder(leaf.leaf()), settings).move(live, from, to);
         });
     for (SpliceTotals move : moves) {
       totals = totals.plus(move);

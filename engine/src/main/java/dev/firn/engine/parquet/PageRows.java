@@ -90,6 +90,21 @@ final class PageRows implements ColumnRows {
     isAllDefined = entries == valueCount;
   }
 
+  /**
+   * Gives the entries other definition levels.
+   *
+   * @param levels for each level that there is; the last is that of a value
+   */
+  void raise(byte[] levels) {
+    if (isAllDefined) {
+      return;
+    }
+    byte[] definitions = content.definitions();
+    for (int entry = 0; entry < entries; entry++) {
+      definitions[entry] = levels[definitions[entry]];
+    }
+  }
+
   private int keepValues(long[] kept, int count) {
     return switch (kind) {
       case IDS -> keep(content.ids(), kept, count);

@@ -8,15 +8,15 @@ import org.apache.iceberg.Schema;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.Types.NestedField;
 import org.apache.parquet.column.ColumnDescriptor;
-import org.apache.parquet.format.FieldRepetitionType;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType;
 import org.apache.parquet.schema.Types;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which columns of an output a file stores as the output would: of the same physical type and with
- * the same levels, nothing cast and nothing filled in. Only such are spliced, each column with all
- * of its leaves or not at all.
+ * the same levels but for what is required there and optional here, nothing cast and nothing filled
+ * in. Only such are spliced, each column with all of its leaves or not at all.
  */
 final class SpliceColumns {
 
@@ -26,7 +26,8 @@ final class SpliceColumns {
    * @param column the place of its column in the schema
    * @param leaf its place among all leaves of the output
    * @param chunk the column chunk of the file
-   * @param source as the file has it: a column that is optional in the output may be required there
+   * @param source as the file has it: what is optional in the output may be required there
+   * @param levels the output's definition level for each of the file's; null if they are the same
    * @param type as the output has it
    * @param hasNoNan whether it is known that no value is NaN
    * @param needsValues whether it can be spliced only where it has no nulls: what is null would be
@@ -37,9 +38,13 @@ final class SpliceColumns {
       int leaf,
       int chunk,
       ColumnDescriptor source,
+      byte @Nullable [] levels,
       PrimitiveType type,
       boolean hasNoNan,
       boolean needsValues) {}
+
+  /** A step on the way from a row to a leaf that has a definition level in the output. */
+  private record Step(boolean inFile) {}
 
   private static final class Unlike extends Exception {
     private static final long serialVersionUID = 1L;
@@ -86,7 +91,7 @@ final class SpliceColumns {
       if (!isLineage && (source.id == null || source.id != field.fieldId())) {
         throw new Unlike("part of another column");
       }
-      match(column, field, source, isLineage, found);
+      match(column, field, source, isLineage, List.of(), found);
     } catch (Unlike unlike) {
       reasons.put(column, unlike.getMessage());
       found.clear();
@@ -119,23 +124,20 @@ final class SpliceColumns {
   }
 
   private void match(
-      int column, NestedField field, FileField source, boolean isLineage, List<Leaf> found)
+      int column,
+      NestedField field,
+      FileField source,
+      boolean isLineage,
+      List<Step> above,
+      List<Leaf> found)
       throws Unlike {
     Type type = field.type();
-    if (field.isOptional()
-        && source.required()
-        && type.isPrimitiveType()
-        && found.isEmpty()
-        && isTopLevel(source)) {
-      leaf(column, field, source, isLineage, found);
-      return;
+    if (field.isRequired() && !source.required()) {
+      throw new Unlike("optional in the file");
     }
-    if (field.isOptional() != (source.repetition == FieldRepetitionType.OPTIONAL)
-        || field.isRequired() != source.required()) {
-      throw new Unlike(field.isOptional() ? "required in the file" : "optional in the file");
-    }
+    List<Step> path = with(above, field.isOptional(), !source.required());
     if (type.isPrimitiveType()) {
-      leaf(column, field, source, isLineage, found);
+      leaf(column, field, source, isLineage, path, found);
     } else if (type.isStructType()) {
       expect(source, FileField.Kind.STRUCT);
       for (NestedField child : type.asStructType().fields()) {
@@ -143,21 +145,30 @@ final class SpliceColumns {
         if (of == null || projection.isConstant(child.fieldId())) {
           throw new Unlike("a field of it is not in the file");
         }
-        match(column, child, of, false, found);
+        match(column, child, of, false, path, found);
       }
-    } else if (type.isListType()) {
-      expect(source, FileField.Kind.LIST);
-      match(column, type.asListType().fields().get(0), source.children.get(0), false, found);
     } else {
-      expect(source, FileField.Kind.MAP);
-      List<NestedField> fields = type.asMapType().fields();
-      match(column, fields.get(0), source.key(), false, found);
-      match(column, fields.get(1), source.value(), false, found);
+      List<Step> repeated = with(path, true, true);
+      if (type.isListType()) {
+        expect(source, FileField.Kind.LIST);
+        NestedField element = type.asListType().fields().get(0);
+        match(column, element, source.children.get(0), false, repeated, found);
+      } else {
+        expect(source, FileField.Kind.MAP);
+        List<NestedField> fields = type.asMapType().fields();
+        match(column, fields.get(0), source.key(), false, repeated, found);
+        match(column, fields.get(1), source.value(), false, repeated, found);
+      }
     }
   }
 
-  private boolean isTopLevel(FileField source) {
-    return projection.columns.stream().anyMatch(column -> column.source() == source);
+  private static List<Step> with(List<Step> above, boolean inOutput, boolean inFile) {
+    if (!inOutput) {
+      return above;
+    }
+    List<Step> path = new ArrayList<>(above);
+    path.add(new Step(inFile));
+    return path;
   }
 
   private static void expect(FileField source, FileField.Kind kind) throws Unlike {
@@ -167,7 +178,12 @@ final class SpliceColumns {
   }
 
   private void leaf(
-      int column, NestedField field, FileField source, boolean isLineage, List<Leaf> found)
+      int column,
+      NestedField field,
+      FileField source,
+      boolean isLineage,
+      List<Step> path,
+      List<Leaf> found)
       throws Unlike {
     expect(source, FileField.Kind.PRIMITIVE);
     ColumnDescriptor target = descriptors.get(nextLeaf);
@@ -185,21 +201,45 @@ final class SpliceColumns {
             column,
             nextLeaf++,
             source.leaf,
-            field.isOptional() && source.required() ? required(target) : target,
+            path.stream().allMatch(Step::inFile) ? target : inFile(target, path, source.required()),
+            levels(path),
             target.getPrimitiveType(),
             nans != null && nans == 0,
             isLineage));
   }
 
-  /** A column that is not in a struct or list, without the level that tells nulls from values. */
-  private static ColumnDescriptor required(ColumnDescriptor target) {
+  /** A column with those definition levels only that the file has. */
+  private static ColumnDescriptor inFile(
+      ColumnDescriptor target, List<Step> path, boolean isRequired) {
     PrimitiveType type = target.getPrimitiveType();
-    PrimitiveType required =
-        Types.required(type.getPrimitiveTypeName())
+    PrimitiveType ofFile =
+        Types.primitive(
+                type.getPrimitiveTypeName(),
+                isRequired
+                    ? org.apache.parquet.schema.Type.Repetition.REQUIRED
+                    : type.getRepetition())
             .length(type.getTypeLength())
             .as(type.getLogicalTypeAnnotation())
             .named(type.getName());
-    return new ColumnDescriptor(target.getPath(), required, 0, 0);
+    int levels = (int) path.stream().filter(Step::inFile).count();
+    return new ColumnDescriptor(target.getPath(), ofFile, target.getMaxRepetitionLevel(), levels);
+  }
+
+  /* A level of the file says that so many of its steps are there and the next is not: what comes
+  before that next step is there too. */
+  private static byte @Nullable [] levels(List<Step> path) {
+    if (path.stream().allMatch(Step::inFile)) {
+      return null;
+    }
+    byte[] levels = new byte[(int) path.stream().filter(Step::inFile).count() + 1];
+    int inFile = 0;
+    for (int step = 0; step < path.size(); step++) {
+      if (path.get(step).inFile()) {
+        levels[inFile++] = (byte) step;
+      }
+    }
+    levels[inFile] = (byte) path.size();
+    return levels;
   }
 
   private static boolean isSame(FileField source, ColumnDescriptor target) {

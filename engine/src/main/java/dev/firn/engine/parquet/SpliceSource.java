@@ -266,7 +266,7 @@ final class SpliceSource extends SourceFile {
           SourceChunk chunk =
               new SourceChunk(
                   bytes, leaf.source(), leaf.type(), origin(leaf, bytes, stored, group));
-          spliced.add(new SplicedView.Leaf(leaf.leaf(), chunk, leaf.hasNoNan()));
+          spliced.add(new SplicedView.Leaf(leaf.leaf(), chunk, leaf.levels(), leaf.hasNoNan()));
         } catch (UnsupportedPageException unsupported) {
           bytes.release();
           reasons.put(leaf.column(), String.valueOf(unsupported.getMessage()));

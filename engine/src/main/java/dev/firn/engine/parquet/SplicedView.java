@@ -17,9 +17,10 @@ public final class SplicedView implements RowGroupView {
    * A leaf column that is spliced.
    *
    * @param leaf its place among the leaf columns of the output
+   * @param levels the output's definition level for each of the chunk's; null if they are the same
    * @param hasNoNan whether it is known that no value is NaN
    */
-  record Leaf(int leaf, SourceChunk chunk, boolean hasNoNan) {}
+  record Leaf(int leaf, SourceChunk chunk, byte @Nullable [] levels, boolean hasNoNan) {}
 
   /**
    * Columns that are decoded.
