@@ -89,6 +89,7 @@ final class ChunkPages implements AutoCloseable {
   private final CompressionCodecName codec;
   private final List<DataPage> pages = new ArrayList<>();
   private final List<RawChunk> held = new ArrayList<>();
+  private long heldBytes;
   private @Nullable DictionaryPage dictionary; // null if there is none
   private @Nullable BloomFilter bloomFilter; // null if there is none
   private long bytes;
@@ -113,6 +114,7 @@ final class ChunkPages implements AutoCloseable {
     if (held.isEmpty() || held.get(held.size() - 1) != source) {
       source.retain();
       held.add(source);
+      heldBytes += source.bytes();
     }
   }
 
@@ -155,11 +157,7 @@ final class ChunkPages implements AutoCloseable {
 
   /** Memory of the chunks that copied pages lie in. */
   long heldBytes() {
-    long total = 0;
-    for (RawChunk chunk : held) {
-      total += chunk.bytes();
-    }
-    return total;
+    return heldBytes;
   }
 
   /** Writes the chunk into the row group that {@code file} has begun. */
@@ -223,5 +221,6 @@ final class ChunkPages implements AutoCloseable {
     pages.clear();
     held.forEach(RawChunk::release);
     held.clear();
+    heldBytes = 0;
   }
 }
