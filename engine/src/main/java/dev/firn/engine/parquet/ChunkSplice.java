@@ -18,9 +18,12 @@ import org.jspecify.annotations.Nullable;
  * of a page are wanted, else filtered in the page's encoding. Used by one thread at a time.
  */
 final class ChunkSplice {
-  /* A page is small if it has less than this share of the rows and bytes that a page may have: two
-  that follow one another become one. */
+  /* A page is small if it has less than this share of the rows and bytes that a page may have, and
+  less than this many bytes in any case: two that follow one another become one. Joining takes
+  decompressing and compressing, so it is not for pages near the 8 kB that Parquet's documentation
+  recommends. */
   private static final int SMALL_DIVISOR = 4;
+  private static final int SMALL_BYTES = 4096;
 
   private final SourceChunk source;
   private final ColumnChunkBuilder target;
@@ -126,7 +129,7 @@ final class ChunkSplice {
 
   private boolean isSmall(int rows, long bytes) {
     return rows < settings.parquet().getPageRowCountLimit() / SMALL_DIVISOR
-        && bytes < settings.parquet().getPageSizeThreshold() / SMALL_DIVISOR;
+        && bytes < Math.min(SMALL_BYTES, settings.parquet().getPageSizeThreshold() / SMALL_DIVISOR);
   }
 
   private boolean copy(SourceChunk.Page page, PageTools tools) throws IOException {
