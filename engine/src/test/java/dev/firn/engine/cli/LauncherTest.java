@@ -23,6 +23,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Runs the launcher beside a lib folder, on a Java that only prints what it is given. */
 @DisabledOnOs(OS.WINDOWS)
@@ -103,6 +104,28 @@ class LauncherTest {
         .contains("-Dx=1", "-Dy=2")
         .contains(classPath() + ":/jars/hive.jar")
         .endsWith("dev.firn.engine.cli.Firn", "compact", "a.b", "--where", "s = 'x y' and t > 3");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--sort table",
+        "--sort=id desc",
+        "--zorder id,name",
+        "--zorder=id",
+        "--hilbert id,name",
+        "--hilbert=id"
+      })
+  void onlyASortHasTheSecondCompiler(String layout) throws Exception {
+    String withoutIt = "-XX:TieredStopAtLevel=1";
+    Path java = java("17");
+    List<String> line = new ArrayList<>(List.of("compact", "a.b"));
+    assertThat(run(java, Map.of(), line).arguments()).contains(withoutIt);
+    Map<String, String> asked = Map.of("FIRN_JAVA_OPTS", "-XX:TieredStopAtLevel=4");
+    assertThat(run(java, asked, line).arguments())
+        .containsSubsequence(withoutIt, "-XX:TieredStopAtLevel=4");
+    line.addAll(List.of(layout.split(" ", 2)));
+    assertThat(run(java, Map.of(), line).arguments()).doesNotContain(withoutIt);
   }
 
   @Test
