@@ -122,6 +122,13 @@ public final class SideBySide implements Callable<Integer> {
       description = "Firn's launcher; default is that of this checkout.")
   private @Nullable Path launcher;
 
+  @Option(
+      names = "--firn-java",
+      paramLabel = "DIR",
+      description =
+          "The Java that Firn runs on, such as that of its container; default is that of all.")
+  private @Nullable Path javaOfFirn;
+
   @Option(names = "--generate-only", description = "Generates the tables and ends.")
   private boolean generateOnly;
 
@@ -341,7 +348,9 @@ public final class SideBySide implements Callable<Integer> {
     List<String> command = new ArrayList<>(onCores());
     command.addAll(engine == Engine.FIRN ? firnCommand(job) : libraryCommand(job, result));
     String at = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
-    MeasuredProcess process = MeasuredProcess.run(command, environment(), out, log);
+    MeasuredProcess process =
+        MeasuredProcess.run(
+            command, engine == Engine.FIRN ? environmentOfFirn() : environment(), out, log);
 
     @Nullable Work work = null;
     @Nullable String flaw = null;
@@ -463,6 +472,11 @@ public final class SideBySide implements Callable<Integer> {
     return Map.of("JAVA_HOME", System.getProperty("java.home"));
   }
 
+  private Map<String, String> environmentOfFirn() {
+    Path java = javaOfFirn;
+    return java == null ? environment() : Map.of("JAVA_HOME", java.toAbsolutePath().toString());
+  }
+
   private String firn() throws IOException {
     if (firn.isEmpty()) {
       Path given = launcher;
@@ -518,7 +532,7 @@ public final class SideBySide implements Callable<Integer> {
     Path out = logs().resolve("firn-version.out");
     Path log = logs().resolve("firn-version.log");
     MeasuredProcess process =
-        MeasuredProcess.run(List.of(firn(), "--version"), environment(), out, log);
+        MeasuredProcess.run(List.of(firn(), "--version"), environmentOfFirn(), out, log);
     if (process.exitCode() != 0) {
       throw new IllegalStateException("Firn does not start: see " + log);
     }
