@@ -3,17 +3,23 @@ package dev.firn.sort;
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
 import java.nio.ByteBuffer;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.zip.CRC32C;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.util.MemoryUtil;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes blocks to runs: the length of each buffer, then the buffers as they are to lie in memory;
  * or, where some are compressed, each buffer in pieces, a piece compressed or as it is. Whether a
  * buffer is compressed is decided by trying, for itself, now and then, and by how fast the disk
- * takes what is written: processors have other work meanwhile. Beside its memory from the allocator
- * it holds about one megabyte in the compressor. Not thread-safe.
+ * takes what is written: processors have other work meanwhile. Given another thread, it writes what
+ * is staged there, while more is staged. Beside its memory from the allocator it holds about one
+ * megabyte in the compressor. Not thread-safe.
  */
 final class BlockWriter implements AutoCloseable {
 
@@ -36,7 +42,10 @@ final class BlockWriter implements AutoCloseable {
    */
   private static final double FORGETTING = 1.05;
 
-  private final ArrowBuf staging;
+  private final @Nullable Executor writers; // null if the thread that stages writes too
+  private ArrowBuf staging;
+  private @Nullable ArrowBuf spare; // being written, or free; null without other threads
+  private @Nullable FutureTask<Double> writing; // gives the time for a byte; null before the first
   private final int capacity;
   private final int pieceBytes;
   private final ZstdCompressCtx zstd = new ZstdCompressCtx().setLevel(LEVEL);
@@ -61,12 +70,15 @@ final class BlockWriter implements AutoCloseable {
   /**
    * @param buffers how many a block has
    * @param stagingBytes what is written at once
+   * @param writers runs at most one task at a time, now or later or not at all; null if there is no
+   *     other thread
    */
-  BlockWriter(int buffers, int stagingBytes, BufferAllocator memory) {
+  BlockWriter(int buffers, int stagingBytes, BufferAllocator memory, @Nullable Executor writers) {
     this.blocksToTrial = new int[buffers];
     this.compressed = new boolean[buffers];
     this.trials = new boolean[buffers];
     this.tried = new boolean[buffers];
+    this.writers = writers;
     this.capacity = stagingBytes;
     this.pieceBytes = pieceBytes(stagingBytes);
     try {
@@ -75,6 +87,17 @@ final class BlockWriter implements AutoCloseable {
       zstd.close();
       throw failure;
     }
+    try {
+      this.spare = writers == null ? null : memory.buffer(stagingBytes);
+    } catch (Throwable failure) {
+      close();
+      throw failure;
+    }
+  }
+
+  /** What is staged at most: memory that a writer takes. */
+  static long bytes(int stagingBytes, boolean hasWriters) {
+    return (hasWriters ? 2L : 1L) * stagingBytes;
   }
 
   /** The size of pieces: one fits in the staging memory, whatever compressing makes of it. */
@@ -219,7 +242,7 @@ final class BlockWriter implements AutoCloseable {
 
   private void room(SortedRun run, int bytes) throws SpillException {
     if (used + bytes > capacity) {
-      flush(run);
+      send(run);
     }
   }
 
@@ -230,24 +253,97 @@ final class BlockWriter implements AutoCloseable {
     }
   }
 
-  /** Writes what is still in memory. */
+  /** Writes what is still in memory, and returns when all is written. */
   void flush(SortedRun run) throws SpillException {
+    send(run);
+    settle();
+  }
+
+  /** Writes what is staged, or has it written. */
+  private void send(SortedRun run) throws SpillException {
     sum();
     if (used > 0) {
-      long start = System.nanoTime();
-      run.write(MemoryUtil.directBuffer(staging.memoryAddress(), used), flushedTo);
-      writeNanos = Math.min(FORGETTING * writeNanos, (double) (System.nanoTime() - start) / used);
+      settle();
+      ArrowBuf full = staging;
+      int bytes = used;
+      long offset = flushedTo;
+      FutureTask<Double> task = new FutureTask<>(() -> write(run, full, bytes, offset));
+      writing = task;
+      ArrowBuf free = spare;
+      if (writers != null && free != null) {
+        staging = free;
+        spare = full;
+        hand(task, writers);
+      } else {
+        settle();
+      }
       flushedTo += used;
     }
     used = 0;
     summed = 0;
   }
 
+  private static void hand(Runnable task, Executor writers) {
+    try {
+      writers.execute(task);
+    } catch (RejectedExecutionException noThread) {
+      // This one does it, before the memory is needed again.
+    }
+  }
+
+  private static double write(SortedRun run, ArrowBuf from, int bytes, long offset)
+      throws SpillException {
+    long start = System.nanoTime();
+    run.write(MemoryUtil.directBuffer(from.memoryAddress(), bytes), offset);
+    return (double) (System.nanoTime() - start) / bytes;
+  }
+
+  /** Waits for what is being written; if no thread has begun with it, this one does it. */
+  private void settle() throws SpillException {
+    FutureTask<Double> task = writing;
+    if (task == null) {
+      return;
+    }
+    task.run(); // nothing, if another thread does
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          double nanos = task.get();
+          writing = null;
+          writeNanos = Math.min(FORGETTING * writeNanos, nanos);
+          return;
+        } catch (InterruptedException e) {
+          interrupted = true; // the memory is in use until the end
+        }
+      }
+    } catch (ExecutionException e) {
+      writing = null;
+      Throwable cause = e.getCause();
+      if (cause instanceof SpillException spill) {
+        throw spill;
+      } else if (cause instanceof RuntimeException runtime) {
+        throw runtime;
+      } else if (cause instanceof Error error) {
+        throw error;
+      }
+      throw new IllegalStateException(cause);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
   /** Closing twice is not allowed. Drops what is not flushed. */
   @Override
   public void close() {
-    try (zstd) {
-      staging.close();
+    try (zstd;
+        ArrowBuf first = staging;
+        ArrowBuf second = spare) {
+      settle();
+    } catch (SpillException | RuntimeException dropped) {
+      // What was written is given up with what was not.
     }
   }
 }

@@ -55,6 +55,7 @@ final class ExternalSort implements AutoCloseable {
   private final int chunksMax;
   private final long blockBytes;
   private final int stagingBytes;
+  private final long writerBytes;
   private final Schema schema;
   private final @Nullable Executor spillers; // null if rows wait while others are spilled
 
@@ -102,6 +103,7 @@ final class ExternalSort implements AutoCloseable {
     long part = Long.highestOneBit(memoryBytesMax / BLOCKS);
     this.blockBytes = Math.max(BLOCK_BYTES_MIN, Math.min(BLOCK_BYTES_MAX, part));
     this.stagingBytes = Math.toIntExact(2 * blockBytes);
+    this.writerBytes = BlockWriter.bytes(stagingBytes, spillers != null);
   }
 
   /**
@@ -256,7 +258,7 @@ final class ExternalSort implements AutoCloseable {
   /** Whether there is room for as many rows that are being spilled. */
   private boolean fitsHalf(RowBuffer buffer, long bytes, int count) {
     long merging = memoryBytesMax / 16; // small additions
-    long half = (memoryBytesMax - merging - batchReserve() - 2L * stagingBytes) / 2;
+    long half = (memoryBytesMax - merging - batchReserve() - stagingBytes - writerBytes) / 2;
     return buffer.bytes() + growth(buffer, bytes, count) <= half;
   }
 
@@ -265,7 +267,8 @@ final class ExternalSort implements AutoCloseable {
         && memory.getAllocatedMemory()
                 + growth(buffer, bytes, count)
                 + batchReserve()
-                + 2L * stagingBytes
+                + stagingBytes
+            + writerBytes
             <= memoryBytesMax;
   }
 
@@ -292,7 +295,7 @@ final class ExternalSort implements AutoCloseable {
   private BlockWriter writer() {
     BlockWriter open = writer;
     if (open == null) {
-      open = new BlockWriter(buffers, stagingBytes, memory);
+      open = new BlockWriter(buffers, stagingBytes, memory, spillers);
       writer = open;
     }
     return open;
@@ -497,7 +500,7 @@ final class ExternalSort implements AutoCloseable {
     for (SortedRun run : runs) {
       largest = Math.max(largest, blockRoom(run));
     }
-    long held = memory.getAllocatedMemory() + (writer == null ? stagingBytes : 0);
+    long held = memory.getAllocatedMemory() + (writer == null ? writerBytes : 0);
     long room = memoryBytesMax - held - stagingBytes - largestBlockReserve();
     int most = (int) Math.max(2, Math.min(spill.fanInMax(), room / largest));
     int wanted = Math.max(2, Math.min(most, count - most + 1));
@@ -558,7 +561,7 @@ final class ExternalSort implements AutoCloseable {
     try {
       try {
         if (buffer.rows() > 0) {
-          long held = memory.getAllocatedMemory() - (writer == null ? 0 : stagingBytes);
+          long held = memory.getAllocatedMemory() - (writer == null ? 0 : writerBytes);
           if (runs.size() < spill.fanInMax() && fit(runs, held + rounded(4L * buffer.rows()))) {
             List<RowChunk> chunks = buffer.chunks();
             RowSources sources = new RowSources(chunks, shape, keys);
@@ -589,7 +592,7 @@ final class ExternalSort implements AutoCloseable {
   }
 
   private long finalHeld() {
-    return memory.getAllocatedMemory() - (writer == null ? 0 : stagingBytes);
+    return memory.getAllocatedMemory() - (writer == null ? 0 : writerBytes);
   }
 
   private void merge(@Nullable SortedRows last, int batchRows, RowSink sink) throws IOException {

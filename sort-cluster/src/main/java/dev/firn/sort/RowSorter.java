@@ -169,8 +169,9 @@ public final class RowSorter implements AutoCloseable {
    * A sorter that spills rows that do not fit in memory, a half of it at a time on another thread
    * while more are added, unless memory is short.
    *
-   * @param spillers runs at most one task at a time, which sorts and writes rows while others are
-   *     added; null if the adding thread is to do that. The tasks end before {@link #close} does.
+   * @param spillers runs at most two tasks at a time, of which one sorts and gathers rows while
+   *     others are added, and one writes; null if the adding thread is to do that. The tasks end
+   *     before {@link #close} does.
    * @see #spilling(Schema, SortKeys, BufferAllocator, long, Spill)
    */
   public static RowSorter spilling(
