@@ -268,7 +268,7 @@ final class ExternalSort implements AutoCloseable {
                 + growth(buffer, bytes, count)
                 + batchReserve()
                 + stagingBytes
-            + writerBytes
+                + writerBytes
             <= memoryBytesMax;
   }
 

@@ -80,7 +80,8 @@ class BlockWriterTest {
     boolean plain = false;
     try (BufferAllocator memory = UsedMemory.allocator();
         SortedRun run = SortedRun.create(scratch, 0, SortedRun.Opener.DISK)) {
-      try (BlockWriter writer = new BlockWriter(BUFFERS, STAGING_BYTES, memory, executor(writers))) {
+      try (BlockWriter writer =
+          new BlockWriter(BUFFERS, STAGING_BYTES, memory, executor(writers))) {
         writer.start(run);
         for (List<byte[]> block : blocks) {
           write(block, run, writer, memory);

@@ -114,9 +114,13 @@ class LauncherTest {
         "--zorder id,name",
         "--zorder=id",
         "--hilbert id,name",
-        "--hilbert=id"
+        "--hilbert=id",
+        "--config firn.yaml",
+        "--verify",
+        "--option verify=true",
+        "--option=verify=true"
       })
-  void onlyASortHasTheSecondCompiler(String layout) throws Exception {
+  void whatComputesHasTheSecondCompiler(String layout) throws Exception {
     String withoutIt = "-XX:TieredStopAtLevel=1";
     Path java = java("17");
     List<String> line = new ArrayList<>(List.of("compact", "a.b"));
@@ -124,6 +128,7 @@ class LauncherTest {
     Map<String, String> asked = Map.of("FIRN_JAVA_OPTS", "-XX:TieredStopAtLevel=4");
     assertThat(run(java, asked, line).arguments())
         .containsSubsequence(withoutIt, "-XX:TieredStopAtLevel=4");
+    assertThat(run(java, Map.of(), List.of("verify", "a.b")).arguments()).doesNotContain(withoutIt);
     line.addAll(List.of(layout.split(" ", 2)));
     assertThat(run(java, Map.of(), line).arguments()).doesNotContain(withoutIt);
   }
