@@ -147,6 +147,28 @@ class SpliceRulesTest {
     }
   }
 
+  /* What is kept of a page in memory must be little beside its bytes. */
+  @Test
+  void pagesThatAreStoredInFewBytesAreJoinedHoweverLargeTheyAreBefore() throws Exception {
+    Table table = builder(2).create();
+    SpliceSources.Settings settings = new SpliceSources.Settings();
+    settings.dictionaryBytes = 1; // plain pages of 8 kB
+    settings.codec = CompressionCodecName.ZSTD;
+    Random random = new Random(5);
+    for (int file = 0; file < 40; file++) {
+      List<Record> rows = rows(SCHEMA, file * 1000, file * 1000 + 1000);
+      rows.forEach(row -> row.setField("text", random.nextLong() + " " + random.nextLong()));
+      TableFiles.of(table).append(SpliceSources.write(table, SCHEMA, rows, settings));
+    }
+    CompactionReport report = splice(table);
+    assertThat(report.moved().reasons()).isEmpty();
+    assertThat(outputs(table)).hasSize(1);
+    try (ParquetTruth truth = truth(outputs(table).get(0))) {
+      assertThat(truth.pageCounts("id").get(0)).isLessThan(6);
+      assertThat(truth.pageCounts("text").get(0)).isEqualTo(40);
+    }
+  }
+
   @Test
   void rowGroupsHaveTheTablesSizeWhateverTheInputsHad() throws Exception {
     Table table =

@@ -23,6 +23,9 @@ final class ChunkPages implements AutoCloseable {
   /* About what a page's header takes. */
   private static final int HEADER_BYTES = 32;
 
+  /* About what is kept of a page on the heap beside its bytes: header, bounds, sizes, buffers. */
+  private static final int HEAP_BYTES = 1024;
+
   /**
    * A data page.
    *
@@ -152,7 +155,7 @@ final class ChunkPages implements AutoCloseable {
 
   /** Memory in use beside {@link #heldBytes()}. */
   long memoryBytes() {
-    return ownBytes;
+    return ownBytes + (long) HEAP_BYTES * pages.size();
   }
 
   /** Memory of the chunks that copied pages lie in. */

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ChunkSplice {
   /* A page is small if it has less than this share of the rows and bytes that a page may have, and
-  less than this many bytes in any case: two that follow one another become one. Joining takes
+  less than so many bytes as it is stored: two that follow one another become one. Joining takes
   decompressing and compressing, so it is not for pages near the 8 kB that Parquet's documentation
-  recommends. */
+  recommends; and what is kept of each page on the heap is little beside so many bytes. */
   private static final int SMALL_DIVISOR = 4;
   private static final int SMALL_BYTES = 4096;
 
@@ -123,13 +123,14 @@ final class ChunkSplice {
 
   /* A small page that follows rows which are waiting, or another small page. */
   private boolean isToBeJoined(SourceChunk.Page page) {
-    return isSmall(page.rows(), page.header().getUncompressed_page_size())
+    return isSmall(page.rows(), page.header().getUncompressed_page_size(), page.length())
         && (target.hasOpenPage() || target.endsWithSmallPage(this::isSmall));
   }
 
-  private boolean isSmall(int rows, long bytes) {
+  private boolean isSmall(int rows, long bytes, long storedBytes) {
     return rows < settings.parquet().getPageRowCountLimit() / SMALL_DIVISOR
-        && bytes < Math.min(SMALL_BYTES, settings.parquet().getPageSizeThreshold() / SMALL_DIVISOR);
+        && bytes < settings.parquet().getPageSizeThreshold() / SMALL_DIVISOR
+        && storedBytes < SMALL_BYTES;
   }
 
   private boolean copy(SourceChunk.Page page, PageTools tools) throws IOException {

@@ -390,10 +390,10 @@ final class ColumnChunkBuilder implements AutoCloseable {
     return pageEntries > 0;
   }
 
-  /** Tells of pages by their rows and bytes. */
+  /** Tells of pages by their rows, and bytes before and after compression. */
   @FunctionalInterface
   interface PageTest {
-    boolean test(int rows, long bytes);
+    boolean test(int rows, long bytes, long storedBytes);
   }
 
   /** Whether there is a last page, and {@code isSmall} is true of it. */
@@ -403,7 +403,7 @@ final class ColumnChunkBuilder implements AutoCloseable {
       return false;
     }
     ChunkPages.DataPage last = all.get(all.size() - 1);
-    return isSmall.test(last.rows(), last.dataBytes());
+    return isSmall.test(last.rows(), last.dataBytes(), last.data().size());
   }
 
   /** What the column's pages are compressed with, and more. */
