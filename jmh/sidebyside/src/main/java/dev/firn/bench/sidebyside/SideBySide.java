@@ -45,6 +45,7 @@ public final class SideBySide implements Callable<Integer> {
   private static final String END = "<!-- side-by-side: end -->";
   private static final int JAVA_MAX =
       23; // later ones have no Subject.getSubject, which Hadoop calls
+  private static final List<String> PLACES = List.of("--warehouse", "--firn", "--firn-java");
   private static final String SMALL_HEAP = "256m"; // of the JVM around DuckDB
 
   @Spec private @Nullable CommandSpec spec;
@@ -523,8 +524,14 @@ public final class SideBySide implements Callable<Integer> {
     return lines;
   }
 
+  /** The command line; where things lie on this machine is nobody's business. */
   private List<String> arguments() {
-    return List.copyOf(commandLine().getParseResult().originalArgs());
+    List<String> shown = new ArrayList<>();
+    for (String argument : commandLine().getParseResult().originalArgs()) {
+      boolean isPlace = !shown.isEmpty() && PLACES.contains(shown.get(shown.size() - 1));
+      shown.add(isPlace ? "DIR" : argument);
+    }
+    return shown;
   }
 
   /** Asks Firn, which builds it if that is still to be done: not a part of any measurement. */
@@ -537,7 +544,14 @@ public final class SideBySide implements Callable<Integer> {
       throw new IllegalStateException("Firn does not start: see " + log);
     }
     String commit = System.getProperty("firn.commit", "");
-    return Files.readAllLines(out).get(0) + (commit.isEmpty() ? "" : " of commit " + commit);
+    List<String> lines = Files.readAllLines(out);
+    String java =
+        lines.stream()
+            .filter(line -> line.startsWith("Java "))
+            .map(line -> " on " + line.split(",", 2)[0])
+            .findFirst()
+            .orElse("");
+    return lines.get(0) + (commit.isEmpty() ? "" : " of commit " + commit) + java;
   }
 
   private static void replaceBetweenMarks(Path file, String text) throws IOException {
