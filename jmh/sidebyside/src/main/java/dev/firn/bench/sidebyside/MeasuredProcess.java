@@ -49,8 +49,13 @@ record MeasuredProcess(
       for (int poll = 0; !process.waitFor(POLL_MILLIS, TimeUnit.MILLISECONDS); poll++) {
         peak = Math.max(peak, status(process.pid(), "VmHWM:"));
         if (poll % TREE_POLLS == 0) {
+          Path program = program(process.pid());
           long children =
-              process.descendants().mapToLong(each -> status(each.pid(), "VmRSS:")).sum();
+              process
+                  .descendants()
+                  .filter(each -> !program.equals(program(each.pid())))
+                  .mapToLong(each -> status(each.pid(), "VmRSS:"))
+                  .sum();
           peak = Math.max(peak, status(process.pid(), "VmRSS:") + children);
         }
       }
@@ -63,6 +68,18 @@ record MeasuredProcess(
     double cpu = own[1] - ownBefore[1];
     double others = Math.max(0, busy - cpu - (own[0] - ownBefore[0]));
     return new MeasuredProcess(process.exitValue(), wall, cpu, peak, others);
+  }
+
+  /**
+   * What a process runs; a path of no name when it has ended. A child that runs what its parent
+   * runs is about to run something else, and its memory is the parent's until then.
+   */
+  private static Path program(long pid) {
+    try {
+      return Files.readSymbolicLink(Path.of("/proc/" + pid + "/exe"));
+    } catch (IOException e) {
+      return Path.of("");
+    }
   }
 
   /** A line of a process's status in bytes; 0 when it has ended. */
