@@ -218,12 +218,17 @@ final class TableModel {
     @Nullable Object[] values = new @Nullable Object[partition.size()];
     for (int pos = 0; pos < values.length; pos++) {
       Object value = partition.get(pos, Object.class);
-      values[pos] =
-          value instanceof CharSequence
-              ? value.toString()
-              : value instanceof byte[] bytes
-                  ? ByteBuffer.wrap(bytes)
-                  : value instanceof Integer number ? Long.valueOf(number) : value;
+      if (value instanceof CharSequence) {
+        values[pos] = value.toString();
+      } else if (value instanceof byte[] bytes) {
+        values[pos] = ByteBuffer.wrap(bytes);
+      } else if (value instanceof Integer number) {
+        values[pos] = Long.valueOf(number);
+      } else if (value instanceof Float number) {
+        values[pos] = Double.valueOf(number);
+      } else {
+        values[pos] = value;
+      }
     }
     return Arrays.asList(values);
   }
