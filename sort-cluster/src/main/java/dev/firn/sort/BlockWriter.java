@@ -319,15 +319,7 @@ final class BlockWriter implements AutoCloseable {
       }
     } catch (ExecutionException e) {
       writing = null;
-      Throwable cause = e.getCause();
-      if (cause instanceof SpillException spill) {
-        throw spill;
-      } else if (cause instanceof RuntimeException runtime) {
-        throw runtime;
-      } else if (cause instanceof Error error) {
-        throw error;
-      }
-      throw new IllegalStateException(cause);
+      throw SpillException.of(e);
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();

@@ -355,15 +355,7 @@ final class ExternalSort implements AutoCloseable {
       interrupted.initCause(e);
       throw interrupted;
     } catch (ExecutionException e) {
-      Throwable cause = e.getCause();
-      if (cause instanceof IOException io) {
-        throw io;
-      } else if (cause instanceof RuntimeException runtime) {
-        throw runtime;
-      } else if (cause instanceof Error error) {
-        throw error;
-      }
-      throw new IllegalStateException(e);
+      throw SpillException.of(e);
     }
   }
 

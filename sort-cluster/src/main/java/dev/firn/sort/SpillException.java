@@ -3,6 +3,7 @@ package dev.firn.sort;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;
+import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,6 +49,19 @@ public final class SpillException extends IOException {
             + " Run it again; if that fails too, with a scratch directory on another disk.",
         false,
         cause);
+  }
+
+  /** What a task failed with that throws nothing else that is checked; the rest is thrown here. */
+  static SpillException of(ExecutionException failed) {
+    Throwable cause = failed.getCause();
+    if (cause instanceof SpillException spill) {
+      return spill;
+    } else if (cause instanceof RuntimeException runtime) {
+      throw runtime;
+    } else if (cause instanceof Error error) {
+      throw error;
+    }
+    throw new IllegalStateException(cause);
   }
 
   private static String reason(Throwable cause) {
