@@ -86,13 +86,28 @@ class WriteBehindTest {
     return rows.list();
   }
 
-  private void append(DataFileOutput output, List<Record> rows) throws IOException {
-    long[] live = new long[(rows.size() + 63) / 64];
-    for (int row = 0; row < rows.size(); row++) {
+  private static long[] live(int rows) {
+    long[] live = new long[(rows + 63) / 64];
+    for (int row = 0; row < rows; row++) {
       live[row >>> 6] |= 1L << row;
     }
+    return live;
+  }
+
+  private void append(DataFileOutput output, List<Record> rows) throws IOException {
     try (VectorSchemaRoot batch = Batches.of(SCHEMA, rows, allocator)) {
-      output.append(batch, live, rows.size());
+      output.append(batch, live(rows.size()), rows.size());
+    }
+  }
+
+  private void splice(DataFileOutput output, Table table, List<Record> rows) throws IOException {
+    DataFile file = fixture.reference(table, SCHEMA, rows);
+    try (ReaderFixture fixture = new ReaderFixture(table);
+        SourceFile source =
+            fixture.reader.openToSplice(
+                ReaderFixture.task(table, file), SCHEMA, allocator, Long.MAX_VALUE);
+        SplicedView view = (SplicedView) source.fetch(source.rowGroups().get(0))) {
+      output.splice(view, live(rows.size()), rows.size(), allocator);
     }
   }
 
@@ -134,6 +149,57 @@ class WriteBehindTest {
       all.addAll(rows(2));
       assertThat(ParquetFixture.texts(ParquetFixture.rows(file, SCHEMA), SCHEMA))
           .isEqualTo(ParquetFixture.texts(all, SCHEMA));
+    }
+  }
+
+  @Test
+  void pagesTakeMoreMemoryThanTheirBytesUntilTheyAreWrittenOrDiscarded() throws IOException {
+    Table table = table("134217728");
+    table.updateProperties().set("write.parquet.page-row-limit", "10").commit();
+    long ofPages = ROWS / 10 * 1000L; // their bytes are a tenth of it
+    try (DataFileOutput output = output(table, oneFile())) {
+      append(output, rows(1));
+      long before = output.memoryBytes();
+      append(output, rows(2));
+      assertThat(output.memoryBytes() - before).isGreaterThan(ofPages);
+      assertThat(output.bytesWritten()).isLessThan(ofPages);
+
+      output.endRowGroupBehind();
+      append(output, rows(3));
+      long open = output.memoryBytesOfRowGroup();
+      assertThat(open).isGreaterThan(ofPages);
+      assertThat(output.memoryBytes() - open).isGreaterThan(2 * ofPages);
+      later.remove().run();
+      assertThat(output.memoryBytes()).as("without what is written").isEqualTo(open);
+      output.discard(null);
+      assertThat(output.memoryBytes()).isZero();
+    }
+  }
+
+  @Test
+  void chunksOfOtherFilesAreCountedUntilTheirPagesAreWrittenOrDiscarded() throws IOException {
+    Table table = table("134217728");
+    table.updateProperties().set("write.parquet.dict-size-bytes", "1").commit();
+    try (DataFileOutput output = output(table, oneFile())) {
+      splice(output, table, rows(1));
+      assertThat(output.heldBytes()).isBetween(ROWS * 8L, ROWS * 16L - 1);
+      splice(output, table, rows(2));
+      long twice = output.heldBytes();
+      assertThat(twice).isGreaterThan(ROWS * 16L);
+      assertThat(allocator.getAllocatedMemory()).isEqualTo(twice);
+
+      output.endRowGroupBehind();
+      assertThat(output.heldBytesOfRowGroup()).isZero();
+      splice(output, table, rows(3));
+      long open = output.heldBytesOfRowGroup();
+      assertThat(open).isGreaterThan(ROWS * 8L);
+      assertThat(output.heldBytes()).isEqualTo(twice + open);
+      later.remove().run();
+      assertThat(output.heldBytes()).as("without what is written").isEqualTo(open);
+      assertThat(allocator.getAllocatedMemory()).isEqualTo(open);
+      output.discard(null);
+      assertThat(output.heldBytes()).isZero();
+      assertThat(allocator.getAllocatedMemory()).isZero();
     }
   }
 
