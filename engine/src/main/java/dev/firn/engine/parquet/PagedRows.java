@@ -30,8 +30,7 @@ final class PagedRows implements LeafRows {
 
   private @Nullable FieldVector vector; // null before the first page is decoded
   private long vectorRow; // its first
-  private long start; // of what is given out
-  private long end;
+  private long end; // of what is given out
   private int nextPage;
   private long bytesExpected;
   private @Nullable DecodedRows decoded; // null as long as Arrow is not needed
@@ -97,13 +96,13 @@ final class PagedRows implements LeafRows {
       decoded.decode(allocator);
       return;
     }
-    start = end;
+    long start = end;
     long filledEnd = vector == null ? 0 : vectorRow + vector.getValueCount();
     if (filledEnd - start < batchRows && nextPage < chunk.pages().size()) {
       try {
-        fill((int) (filledEnd - start), allocator);
+        fill(start, (int) (filledEnd - start), allocator);
       } catch (UnsupportedPageException unsupported) {
-        decodeOtherwise(allocator);
+        decodeOtherwise(start, allocator);
         return;
       }
       filledEnd = vectorRow + (vector == null ? 0 : vector.getValueCount());
@@ -112,7 +111,7 @@ final class PagedRows implements LeafRows {
   }
 
   /* Makes a vector of the rows that are left of the one before, and of pages. */
-  private void fill(int left, BufferAllocator allocator) throws IOException {
+  private void fill(long start, int left, BufferAllocator allocator) throws IOException {
     List<ViewPages.Page> pages = chunk.pages();
     FieldVector before = vector;
     int from = before == null ? 0 : before.getValueCount() - left;
@@ -164,7 +163,7 @@ final class PagedRows implements LeafRows {
     };
   }
 
-  private void decodeOtherwise(BufferAllocator allocator) throws IOException {
+  private void decodeOtherwise(long start, BufferAllocator allocator) throws IOException {
     release();
     DecodedRows all = other.get();
     decoded = all;
