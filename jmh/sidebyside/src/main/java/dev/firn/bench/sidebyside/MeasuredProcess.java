@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 
 /**
  * A process that was run to its end, and what the kernel says it took. Linux only; one at a time,
@@ -23,6 +24,7 @@ record MeasuredProcess(
   private static final double TICKS_PER_SECOND = 100; // of /proc on every Linux that runs Java
   private static final int POLL_MILLIS = 20;
   private static final int TREE_POLLS = 10;
+  private static final Path PROC = Path.of("/proc");
 
   /**
    * Runs a command.
@@ -47,16 +49,10 @@ record MeasuredProcess(
     long peak = 0;
     try {
       for (int poll = 0; !process.waitFor(POLL_MILLIS, TimeUnit.MILLISECONDS); poll++) {
-        peak = Math.max(peak, status(process.pid(), "VmHWM:"));
+        peak = Math.max(peak, status(PROC, process.pid(), "VmHWM:"));
         if (poll % TREE_POLLS == 0) {
-          Path program = program(process.pid());
-          long children =
-              process
-                  .descendants()
-                  .filter(each -> !program.equals(program(each.pid())))
-                  .mapToLong(each -> status(each.pid(), "VmRSS:"))
-                  .sum();
-          peak = Math.max(peak, status(process.pid(), "VmRSS:") + children);
+          LongStream below = process.descendants().mapToLong(ProcessHandle::pid);
+          peak = Math.max(peak, residentBytes(PROC, process.pid(), below));
         }
       }
     } finally {
@@ -71,21 +67,32 @@ record MeasuredProcess(
   }
 
   /**
-   * What a process runs; a path of no name when it has ended. A child that runs what its parent
-   * runs is about to run something else, and its memory is the parent's until then.
+   * What is resident of a process and of those below it. A child that runs what the process runs is
+   * about to run something else, and its memory is the process's until then: it does not count.
+   *
+   * @param proc where the kernel tells of processes
    */
-  private static Path program(long pid) {
+  static long residentBytes(Path proc, long pid, LongStream descendants) {
+    Path program = program(proc, pid);
+    return descendants
+        .filter(each -> !program.equals(program(proc, each)))
+        .map(each -> status(proc, each, "VmRSS:"))
+        .reduce(status(proc, pid, "VmRSS:"), Long::sum);
+  }
+
+  /** What a process runs; a path of no name when it has ended. */
+  private static Path program(Path proc, long pid) {
     try {
-      return Files.readSymbolicLink(Path.of("/proc/" + pid + "/exe"));
+      return Files.readSymbolicLink(proc.resolve(pid + "/exe"));
     } catch (IOException e) {
       return Path.of("");
     }
   }
 
   /** A line of a process's status in bytes; 0 when it has ended. */
-  private static long status(long pid, String name) {
+  private static long status(Path proc, long pid, String name) {
     try {
-      for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/status"))) {
+      for (String line : Files.readAllLines(proc.resolve(pid + "/status"))) {
         if (line.startsWith(name)) {
           return Long.parseLong(line.substring(name.length()).replace("kB", "").trim()) << 10;
         }
