@@ -106,20 +106,8 @@ class EncodingTest {
   }
 
   private CompactionReport compact(Table table, String encoding, boolean splices) throws Exception {
-    List<String> before = TableRows.live(table);
-    CompactionReport report =
-        Runs.of(
-            table, Runs.all(scratch).option("encoding", encoding).option("splice", "" + splices));
-    assertThat(TableRows.live(table)).isEqualTo(before);
-    try (DuckDb duckDb = DuckDb.open()) {
-      for (DataFile file : TableRows.dataFiles(table, table.currentSnapshot())) {
-        duckDb.check(table, file);
-        try (ParquetTruth truth = truth(file)) {
-          truth.check(Set.of());
-        }
-      }
-    }
-    return report;
+    return Runs.checked(
+        table, Runs.all(scratch).option("encoding", encoding).option("splice", "" + splices));
   }
 
   private static ParquetTruth truth(DataFile file) throws Exception {

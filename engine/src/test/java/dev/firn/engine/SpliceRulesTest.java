@@ -84,34 +84,12 @@ class SpliceRulesTest {
 
   /** Splices, checks rows and files, and gives the report. */
   private CompactionReport splice(Table table, String... options) throws Exception {
-    table.refresh();
-    List<String> live = TableRows.live(table);
-    TableBefore before = TableBefore.of(table);
-    Path scratch = Files.createTempDirectory(directory, "scratch");
     CompactionSettings.Builder settings =
-        CompactionSettings.builder()
-            .option("rewrite-all", "true")
-            .memoryBytes(1L << 30)
-            .scratch(scratch)
-            .threads(2);
+        Runs.all(Files.createTempDirectory(directory, "scratch")).memoryBytes(1L << 30).threads(2);
     for (int i = 0; i < options.length; i += 2) {
       settings.option(options[i], options[i + 1]);
     }
-    CompactionReport report =
-        new Compaction(table, settings.build(), CompactionListener.NONE).run();
-    assertThat(report.failures()).isEmpty();
-    table.refresh();
-    assertThat(TableRows.live(table)).isEqualTo(live);
-    FileTruth.check(table, before.dataFiles());
-    try (DuckDb duckDb = DuckDb.open()) {
-      for (DataFile file : outputs(table)) {
-        duckDb.check(table, file);
-        try (ParquetTruth truth = truth(file)) {
-          truth.check(Set.of());
-        }
-      }
-    }
-    return report;
+    return Runs.checked(table, settings);
   }
 
   private static ParquetTruth truth(DataFile file) throws IOException {
