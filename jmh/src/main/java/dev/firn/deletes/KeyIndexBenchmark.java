@@ -57,7 +57,7 @@ public class KeyIndexBenchmark {
   @Param public Keys form;
 
   @Param({"10000", "1000000"})
-  public int keys;
+  public int count;
 
   private BufferAllocator allocator;
   private KeyBatch batchKeys;
@@ -90,11 +90,11 @@ public class KeyIndexBenchmark {
     batchKeys = new KeyBatch(fields(), form == Keys.LONG ? new int[] {0} : new int[] {0, 1});
     index = empty();
     filler = batch(LongStream.range(0, ROWS).toArray());
-    for (int from = 0; from < keys; from += ROWS) {
+    for (int from = 0; from < count; from += ROWS) {
       addNext(index, from);
     }
-    if (index.size() != keys) {
-      throw new IllegalStateException("The index has " + index.size() + " keys, not " + keys);
+    if (index.size() != count) {
+      throw new IllegalStateException("The index has " + index.size() + " keys, not " + count);
     }
     missing = batches(0);
     hundredth = batches(1);
@@ -108,7 +108,7 @@ public class KeyIndexBenchmark {
       expect(lookUp(held.get(i)), ROWS);
     }
     filling = empty();
-    table = new long[Math.max(16, Integer.highestOneBit(keys) * 2)];
+    table = new long[Math.max(16, Integer.highestOneBit(count) * 2)];
   }
 
   private static void expect(int deleted, int expected) {
@@ -142,7 +142,7 @@ public class KeyIndexBenchmark {
         random = random * 6364136223846793005L + 1442695040888963407L;
         // scattered over the batch, as 4099 is prime to its rows
         boolean isHeld = row * 4099 % ROWS < heldRows;
-        numbers[row] = (isHeld ? 0 : keys) + (random >>> 33) % keys;
+        numbers[row] = (isHeld ? 0 : count) + (random >>> 33) % count;
       }
       batches.add(batch(numbers));
     }
@@ -179,7 +179,7 @@ public class KeyIndexBenchmark {
         filler.getVector(1).getDataBuffer().setLong(i * 12L, key(from + i));
       }
     }
-    int rows = (int) Math.min(ROWS, keys - from);
+    int rows = (int) Math.min(ROWS, count - from);
     batchKeys.attach(filler);
     for (int row = 0; row < rows; row += batchKeys.rows()) {
       batchKeys.load(row, rows - row);
@@ -207,7 +207,7 @@ public class KeyIndexBenchmark {
   @Benchmark
   @OperationsPerInvocation(ROWS)
   public KeyIndex build() {
-    if (filled + ROWS > keys) {
+    if (filled + ROWS > count) {
       filling = empty();
       filled = 0;
     }

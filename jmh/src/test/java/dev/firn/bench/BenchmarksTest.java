@@ -17,7 +17,6 @@ class BenchmarksTest {
     Collection<RunResult> results =
         new Runner(
                 new OptionsBuilder()
-                    .include("dev.firn.bench.*")
                     .param("column", "TEXT_FEW")
                     .param("codec", "zstd")
                     .param("keys", "HILBERT_RANK")
@@ -30,6 +29,11 @@ class BenchmarksTest {
                     .param("deleted", "0.05")
                     .param("shared", "0.5")
                     .param("text", "true")
+                    .param("page", "TEXT_DELTA")
+                    .param("nullsPercent", "10")
+                    .param("content", "CLOSE_LONGS")
+                    .param("form", "LONG_AND_TEXT")
+                    .param("count", "10000")
                     .mode(Mode.SingleShotTime)
                     .warmupIterations(0)
                     .measurementIterations(1)
@@ -41,6 +45,6 @@ class BenchmarksTest {
     assertThat(results)
         .extracting(result -> result.getParams().getBenchmark())
         .doesNotHaveDuplicates()
-        .hasSize(19);
+        .hasSize(32);
   }
 }
