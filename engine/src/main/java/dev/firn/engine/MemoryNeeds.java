@@ -44,14 +44,17 @@ record MemoryNeeds(long decodeBytes, long wholeBytes, String where, double expan
     SourceFile open(FileScanTask task) throws IOException;
   }
 
+  private record Sized(FileScanTask task, long rowGroupBytes) {}
+
   static MemoryNeeds of(List<RewriteFileGroup> groups, Opener opener) {
-    List<FileScanTask> largest =
+    List<Sized> largest =
         groups.stream()
             .flatMap(group -> group.fileScanTasks().stream())
-            .sorted(Comparator.comparing(task -> -largestRowGroup(task.file())))
+            .map(task -> new Sized(task, largestRowGroup(task.file())))
+            .sorted(Comparator.comparingLong(Sized::rowGroupBytes).reversed())
             .limit(FOOTERS_READ)
             .toList();
-    long most = largest.isEmpty() ? 0 : largestRowGroup(largest.get(0).file());
+    long most = largest.isEmpty() ? 0 : largest.get(0).rowGroupBytes();
     if (most * SMALL_EXPANSION <= SMALL_BYTES) {
       long small = most * SMALL_EXPANSION;
       return new MemoryNeeds(small, small, "", GUESSED_EXPANSION);
@@ -61,8 +64,8 @@ record MemoryNeeds(long decodeBytes, long wholeBytes, String where, double expan
     String where = "";
     long compressed = 0;
     long decoded = 0;
-    for (FileScanTask task : largest) {
-      try (SourceFile file = opener.open(task)) {
+    for (Sized sized : largest) {
+      try (SourceFile file = opener.open(sized.task())) {
         for (SourceFile.RowGroup rowGroup : file.rowGroups()) {
           compressed += rowGroup.compressedBytes();
           decoded += rowGroup.decodedBytes();
@@ -76,7 +79,7 @@ record MemoryNeeds(long decodeBytes, long wholeBytes, String where, double expan
           | CorruptFileException
           | UnsupportedFileException
           | org.apache.iceberg.exceptions.NotFoundException e) {
-        LOG.debug("Cannot tell what memory {} needs", task.file().location(), e);
+        LOG.debug("Cannot tell what memory {} needs", sized.task().file().location(), e);
       }
     }
     return new MemoryNeeds(

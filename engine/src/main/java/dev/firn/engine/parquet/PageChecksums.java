@@ -1,6 +1,5 @@
 package dev.firn.engine.parquet;
 
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -17,7 +16,6 @@ import org.apache.parquet.format.Encoding;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.PageHeader;
 import org.apache.parquet.format.PageType;
-import org.apache.parquet.format.Util;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,7 +76,7 @@ final class PageChecksums {
     byte[] footer = new byte[length];
     ByteBuffer into = ByteBuffer.wrap(footer);
     readFully(into, end - length);
-    return Util.readFileMetaData(new ByteArrayInputStream(footer));
+    return ThriftBytes.fileMetaData(footer);
   }
 
   private ViewPages.Chunk checkChunk(ColumnChunk chunk, int lists) throws IOException {
@@ -176,11 +174,11 @@ final class PageChecksums {
       int length = (int) Math.min(Math.min(room, HEADER_BYTES_MAX), end - position);
       byte[] bytes = new byte[length];
       readFully(ByteBuffer.wrap(bytes), position);
-      ByteArrayInputStream in = new ByteArrayInputStream(bytes);
+      ByteBuffer at = ByteBuffer.wrap(bytes);
       try {
-        PageHeader header = Util.readPageHeader(in);
-        return new Page(header, length - in.available());
-      } catch (IOException | RuntimeException malformed) {
+        PageHeader header = ThriftBytes.pageHeader(at);
+        return new Page(header, at.position());
+      } catch (IOException malformed) {
         if (length < room) {
           return null;
         }

@@ -1,7 +1,6 @@
 package dev.firn.engine.parquet;
 
 import dev.firn.io.RangeReader;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -84,13 +83,13 @@ record ParquetFooter(
 
   private static FileMetaData parse(String location, byte[] footer) {
     try {
-      FileMetaData metadata = Util.readFileMetaData(new ByteArrayInputStream(footer));
+      FileMetaData metadata = ThriftBytes.fileMetaData(footer);
       if (metadata.isSetEncryption_algorithm()) {
         throw new UnsupportedFileException(
             "Cannot read " + location + ": it is encrypted. Nothing was changed.");
       }
       return metadata;
-    } catch (IOException | IllegalArgumentException | NegativeArraySizeException malformed) {
+    } catch (IOException malformed) {
       throw new CorruptFileException(
           "Cannot read " + location + ": its footer cannot be parsed. Nothing was changed.",
           malformed);

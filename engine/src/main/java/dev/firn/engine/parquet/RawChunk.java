@@ -9,26 +9,23 @@ import org.apache.arrow.memory.ArrowBuf;
  */
 final class RawChunk {
   private final ArrowBuf buffer;
-  private final int length;
+  private final ByteBuffer bytes; // the same
 
   /**
    * @param buffer has one count, which is the caller's to release
    */
   RawChunk(ArrowBuf buffer, int length) {
     this.buffer = buffer;
-    this.length = length;
+    this.bytes = buffer.nioBuffer(0, length);
   }
 
   /** The bytes {@code [from, from + count)}; valid as long as the chunk is retained. */
   ByteBuffer slice(int from, int count) {
-    if (from < 0 || count < 0 || count > length - from) {
-      throw new IndexOutOfBoundsException(from + " + " + count + " of " + length);
-    }
-    return buffer.nioBuffer(from, count);
+    return bytes.slice(from, count);
   }
 
   int length() {
-    return length;
+    return bytes.capacity();
   }
 
   /** Memory in use. */

@@ -1,6 +1,5 @@
 package dev.firn.engine.parquet;
 
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -15,7 +14,6 @@ import org.apache.parquet.format.Encoding;
 import org.apache.parquet.format.OffsetIndex;
 import org.apache.parquet.format.SizeStatistics;
 import org.apache.parquet.format.Type;
-import org.apache.parquet.format.Util;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -380,8 +378,8 @@ final class RowSlices {
     }
     OffsetIndex index;
     try {
-      index = Util.readOffsetIndex(new ByteArrayInputStream(bytes));
-    } catch (IOException | RuntimeException malformed) {
+      index = ThriftBytes.offsetIndex(bytes);
+    } catch (IOException malformed) {
       return null;
     }
     List<ViewPages.Page> pages = chunk.data();

@@ -1,12 +1,10 @@
 package dev.firn.engine.parquet;
 
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32;
-import org.apache.parquet.bytes.ByteBufferInputStream;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.column.statistics.SizeStatistics;
 import org.apache.parquet.column.statistics.Statistics;
@@ -15,7 +13,6 @@ import org.apache.parquet.format.DataPageHeaderV2;
 import org.apache.parquet.format.Encoding;
 import org.apache.parquet.format.PageHeader;
 import org.apache.parquet.format.PageType;
-import org.apache.parquet.format.Util;
 import org.apache.parquet.format.converter.ParquetMetadataConverter;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.internal.column.columnindex.ColumnIndex;
@@ -144,9 +141,8 @@ final class SourceChunk {
         throw new MalformedPageException("it ends after " + entries + " values");
       }
       ByteBuffer rest = raw.slice(at, origin.bytes() - at);
-      ByteBufferInputStream in = ByteBufferInputStream.wrap(rest);
-      PageHeader header = header(in);
-      int content = at + (int) in.position();
+      PageHeader header = ThriftBytes.pageHeader(rest);
+      int content = origin.bytes() - rest.remaining();
       int length = header.getCompressed_page_size();
       if (length < 0 || length > origin.bytes() - content) {
         throw new MalformedPageException("a page is said to have " + length + " bytes");
@@ -189,14 +185,6 @@ final class SourceChunk {
     if (row != origin.rows()) {
       throw new MalformedPageException(
           "its pages have " + row + " rows, the row group has " + origin.rows());
-    }
-  }
-
-  private static PageHeader header(ByteBufferInputStream in) throws IOException {
-    try {
-      return Util.readPageHeader(in);
-    } catch (RuntimeException malformed) {
-      throw new MalformedPageException("a page header cannot be read: " + malformed);
     }
   }
 
@@ -409,8 +397,7 @@ final class SourceChunk {
       return null;
     }
     try {
-      return ParquetMetadataConverter.fromParquetColumnIndex(
-          type, Util.readColumnIndex(new ByteArrayInputStream(stored)));
+      return ParquetMetadataConverter.fromParquetColumnIndex(type, ThriftBytes.columnIndex(stored));
     } catch (IOException | RuntimeException malformed) {
       return null; // the pages are looked into then
     }
@@ -422,8 +409,7 @@ final class SourceChunk {
       return null;
     }
     try {
-      return ParquetMetadataConverter.fromParquetOffsetIndex(
-          Util.readOffsetIndex(new ByteArrayInputStream(stored)));
+      return ParquetMetadataConverter.fromParquetOffsetIndex(ThriftBytes.offsetIndex(stored));
     } catch (IOException | RuntimeException malformed) {
       return null;
     }

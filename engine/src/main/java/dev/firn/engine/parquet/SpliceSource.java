@@ -162,7 +162,7 @@ final class SpliceSource extends SourceFile {
         int indexed = length + columnIndexBytes(chunk) + offsetIndexBytes(chunk);
         ArrowBuf buffer = allocator.buffer(indexed);
         chunks.add(new RawChunk(buffer, indexed));
-        targets[i] = buffer.nioBuffer(0, indexed);
+        targets[i] = chunks.get(i).slice(0, indexed);
         starts[i] = end;
         ParquetSource.addRange(parts, ParquetFooter.start(chunk), length, end);
         end += length;

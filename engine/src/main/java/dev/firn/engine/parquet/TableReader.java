@@ -25,6 +25,7 @@ import org.apache.iceberg.mapping.NameMapping;
 import org.apache.iceberg.parquet.ParquetSchemaUtil;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.TypeUtil;
+import org.apache.parquet.schema.MessageType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +56,10 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private final long decodeBytesMax;
   private final NativeMemory nativeMemory = new NativeMemory();
   private final PageToolsPool pageTools = new PageToolsPool();
+  private volatile @Nullable Converted converted; // what was asked for last; null before
+
+  /** Columns as Iceberg and as Parquet has them. */
+  private record Converted(Schema columns, MessageType type) {}
 
   /**
    * @param table the schema the run was planned with (S1)
@@ -166,10 +171,7 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     Map<Integer, Long> nanCounts = file.nanValueCounts();
     SpliceColumns spliced =
         new SpliceColumns(
-            projection,
-            columns,
-            ParquetSchemaUtil.convert(columns, "table"),
-            nanCounts == null ? Map.of() : nanCounts);
+            projection, columns, parquetType(columns), nanCounts == null ? Map.of() : nanCounts);
     return new SpliceSource(
         parquet(footer, root, projection, columns, file),
         footer,
@@ -183,6 +185,15 @@ public final class TableReader implements DeleteSource, AutoCloseable {
         ranges,
         allocator,
         bytesMax);
+  }
+
+  private MessageType parquetType(Schema columns) {
+    Converted last = converted;
+    if (last == null || last.columns() != columns) {
+      last = new Converted(columns, ParquetSchemaUtil.convert(columns, "table"));
+      converted = last;
+    }
+    return last.type();
   }
 
   private SourceFile open(FileScanTask task, Schema columns, boolean keepRequired)

@@ -4,12 +4,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.List;
-import org.apache.parquet.bytes.ByteBufferInputStream;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.Encoding;
 import org.apache.parquet.format.PageHeader;
-import org.apache.parquet.format.Util;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.io.ParquetDecodingException;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
@@ -133,7 +131,7 @@ final class ViewChunk {
     try {
       SourceDictionary entries = isOfIds(page) ? dictionary(tools) : null;
       ByteBuffer stored = read(page, tools);
-      PageHeader header = header(stored);
+      PageHeader header = ThriftBytes.pageHeader(stored);
       tools.decode(header, stored, codec, column, entries == null ? 0 : entries.size());
       if (tools.content().entries() != page.values()) {
         throw new MalformedPageException("a page has changed since it was located");
@@ -148,7 +146,7 @@ final class ViewChunk {
     ViewPages.Page page = located.dictionary();
     if (dictionary == null && page != null) {
       ByteBuffer stored = read(page, tools);
-      PageHeader header = header(stored);
+      PageHeader header = ThriftBytes.pageHeader(stored);
       tools.decodeDictionary(header, stored, codec, column);
       dictionary = SourceDictionary.of(tools.content());
     }
@@ -167,14 +165,6 @@ final class ViewChunk {
       at += count;
     }
     return into.flip();
-  }
-
-  /* Leaves the buffer behind the header. */
-  private static PageHeader header(ByteBuffer stored) throws IOException {
-    ByteBufferInputStream in = ByteBufferInputStream.wrap(stored.duplicate());
-    PageHeader header = Util.readPageHeader(in);
-    stored.position((int) in.position());
-    return header;
   }
 
   ViewSchema.Leaf leaf() {
