@@ -15,6 +15,9 @@ interface ByteSource {
   /** The most bytes between two wanted ranges that are read and dropped to save a request. */
   long gapBytesMax();
 
+  /** Whether a request is over so soon that handing it to another thread would cost more. */
+  boolean isNear();
+
   /** A new lane; opens nothing yet. */
   Lane lane();
 

@@ -2,8 +2,10 @@ package dev.firn.io;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -16,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A local file, copied between channels.
  *
- * <p>Copies go through a buffer: of {@code FileChannel}'s own transfers, one moves the target's
- * position, which other lanes share, and the other does not write past the target's end.
+ * <p>Copies to files go through a buffer: of {@code FileChannel}'s own transfers, one moves the
+ * target's position, which other lanes share, and the other does not write past the target's end.
  */
 final class LocalSource implements ByteSource {
   static final int LANES_MAX = 4;
@@ -112,6 +114,11 @@ final class LocalSource implements ByteSource {
   }
 
   @Override
+  public boolean isNear() {
+    return true;
+  }
+
+  @Override
   public Lane lane() {
     return new LocalLane();
   }
@@ -129,6 +136,12 @@ final class LocalSource implements ByteSource {
                 "Cannot read " + request + " of " + location + ": there is no file " + path);
         missing.initCause(e);
         throw missing;
+      } catch (ClosedByInterruptException e) { // the caller's own thread reads
+        InterruptedIOException interrupted =
+            new InterruptedIOException(
+                "Reading " + request + " of " + location + " was interrupted");
+        interrupted.initCause(e);
+        throw interrupted;
       }
     }
 
@@ -142,8 +155,13 @@ final class LocalSource implements ByteSource {
         long end = piece.offset() + piece.length();
         for (long position = piece.offset(); position < end; ) {
           transfer.check();
-          buffer.clear().limit((int) Math.min(buffer.capacity(), end - position));
-          int count = channel.read(buffer, position);
+          long target = piece.targetOffset() + (position - piece.offset());
+          int most = (int) Math.min(buffer.capacity(), end - position);
+          int count = transfer.read(channel, position, most, target);
+          boolean isThere = count > 0;
+          if (count == 0) {
+            count = channel.read(buffer.clear().limit(most), position);
+          }
           if (count < 0) {
             throw new ShortFileException(
                 "Cannot read "
@@ -156,7 +174,9 @@ final class LocalSource implements ByteSource {
                 null);
           }
           traffic.bytes.add(count);
-          transfer.write(buffer.flip(), piece.targetOffset() + (position - piece.offset()));
+          if (!isThere) {
+            transfer.write(buffer.flip(), target);
+          }
           position += count;
         }
       }

@@ -92,19 +92,26 @@ final class ParallelRangeReader implements RangeReader {
   @Override
   public void read(String location, long fileLength, List<Range> ranges, FileChannel target)
       throws IOException {
-    read(
-        location,
-        fileLength,
-        ranges,
+    Target channel =
         (part, at) -> {
           for (long position = at; part.hasRemaining(); ) {
             position += target.write(part, position);
           }
-        });
+        };
+    read(location, fileLength, ranges, channel, false); // an interrupt would close it
   }
 
   @Override
   public void read(String location, long fileLength, List<Range> ranges, Target target)
+      throws IOException {
+    read(location, fileLength, ranges, target, true);
+  }
+
+  /**
+   * @param mayReadHere whether the target may be written by the thread that asks
+   */
+  private void read(
+      String location, long fileLength, List<Range> ranges, Target target, boolean mayReadHere)
       throws IOException {
     if (closed) {
       throw new IllegalStateException("Cannot read " + location + ": the reader is closed");
@@ -130,8 +137,12 @@ final class ParallelRangeReader implements RangeReader {
     Transfer transfer = new Transfer(location, requests, lanes, target);
     transfers.add(transfer);
     try {
-      for (int i = 0; i < lanes; i++) {
-        take(source.lane(), transfer);
+      if (mayReadHere && requests.size() == 1 && source.isNear()) {
+        work(source.lane(), requests.get(0), transfer);
+      } else {
+        for (int i = 0; i < lanes; i++) {
+          take(source.lane(), transfer);
+        }
       }
       if (closed) {
         transfer.fail(closedException(transfer));

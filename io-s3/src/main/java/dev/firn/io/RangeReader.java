@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.util.List;
 import org.apache.iceberg.io.FileIO;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads many byte ranges of files at once.
@@ -101,6 +102,18 @@ public interface RangeReader extends AutoCloseable {
      * @param at the place of its first byte, by the target offsets of the ranges
      */
     void write(ByteBuffer part, long at) throws IOException;
+
+    /**
+     * Memory that bytes can be read into without a detour, if the target has such: they are then
+     * not given to {@link #write}. Called as {@code write} is.
+     *
+     * @param at the place of the next byte that is read
+     * @return a direct buffer of the target from that place on, not empty, as far as places are in
+     *     one piece; null if there is none
+     */
+    default @Nullable ByteBuffer room(long at) {
+      return null;
+    }
   }
 
   /**

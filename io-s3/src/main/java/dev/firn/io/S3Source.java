@@ -91,6 +91,11 @@ final class S3Source implements ByteSource {
   }
 
   @Override
+  public boolean isNear() {
+    return false;
+  }
+
+  @Override
   public Lane lane() {
     return new S3Lane();
   }

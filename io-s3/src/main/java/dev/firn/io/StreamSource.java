@@ -53,6 +53,11 @@ final class StreamSource implements ByteSource {
   }
 
   @Override
+  public boolean isNear() {
+    return false;
+  }
+
+  @Override
   public Lane lane() {
     return new StreamLane();
   }

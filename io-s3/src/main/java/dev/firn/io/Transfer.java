@@ -3,6 +3,7 @@ package dev.firn.io;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
@@ -90,6 +91,31 @@ final class Transfer {
     } catch (IOException | RuntimeException e) {
       throw new TargetException(
           "Cannot write " + bytes.remaining() + " bytes read from " + location + ": " + e, e);
+    } finally {
+      synchronized (this) {
+        writing--;
+        notifyAll();
+      }
+    }
+  }
+
+  /**
+   * Reads bytes of a file straight into the target, as far as that has room for them in one piece.
+   *
+   * @param most how many, positive
+   * @return how many were read; 0 if the target has no such room, -1 at the end of the file
+   */
+  int read(FileChannel file, long position, int most, long offset) throws IOException {
+    synchronized (this) {
+      check();
+      writing++;
+    }
+    try {
+      ByteBuffer room = target.room(offset);
+      if (room == null) {
+        return 0;
+      }
+      return file.read(room.limit(Math.min(room.limit(), room.position() + most)), position);
     } finally {
       synchronized (this) {
         writing--;

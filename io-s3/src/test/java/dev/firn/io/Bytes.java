@@ -2,6 +2,7 @@ package dev.firn.io;
 
 import dev.firn.io.RangeReader.Range;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /** Bytes to read and the model that readers are held against. */
 final class Bytes {
@@ -51,12 +53,8 @@ final class Bytes {
 
   /** What a target must hold, zeros where nothing is written. */
   static byte[] expected(byte[] file, List<Range> ranges) {
-    long end =
-        ranges.stream()
-            .mapToLong(r -> r.length() == 0 ? 0 : r.targetOffset() + r.length())
-            .max()
-            .orElse(0);
-    byte[] expected = new byte[Math.toIntExact(end)];
+    byte[] expected =
+        new byte[Math.toIntExact(ranges.stream().mapToLong(Bytes::end).max().orElse(0))];
     for (Range range : ranges) {
       if (range.length() > 0) {
         System.arraycopy(
@@ -77,6 +75,41 @@ final class Bytes {
     byte[] read = Files.readAllBytes(target);
     Files.delete(target);
     return read;
+  }
+
+  /** Reads the ranges into memory that has room at some places, in pieces, and gives its bytes. */
+  static byte[] readIntoRoom(
+      RangeReader reader, String location, long fileLength, List<Range> ranges, long seed)
+      throws IOException {
+    byte[] read = new byte[(int) ranges.stream().mapToLong(Bytes::end).max().orElse(0)];
+    ByteBuffer target = ByteBuffer.allocateDirect(read.length);
+    Random random = new Random(seed);
+    reader.read(
+        location,
+        fileLength,
+        ranges,
+        new RangeReader.Target() {
+          @Override
+          public void write(ByteBuffer part, long at) {
+            target.put((int) at, part, part.position(), part.remaining());
+          }
+
+          @Override
+          public @Nullable ByteBuffer room(long at) {
+            synchronized (random) {
+              int piece = 1 + random.nextInt(1 << random.nextInt(20));
+              return random.nextInt(3) == 0
+                  ? null
+                  : target.slice((int) at, Math.min(target.capacity() - (int) at, piece));
+            }
+          }
+        });
+    target.get(0, read);
+    return read;
+  }
+
+  private static long end(Range range) {
+    return range.length() == 0 ? 0 : range.targetOffset() + range.length();
   }
 
   static byte[] slice(byte[] bytes, long from, long to) {

@@ -46,6 +46,9 @@ class LocalRangeReaderTest {
         assertThat(Bytes.read(reader, "file:" + path, file.length, ranges, directory))
             .as("rerun with -Dfirn.test.seed=" + seed)
             .isEqualTo(Bytes.expected(file, ranges));
+        assertThat(Bytes.readIntoRoom(reader, "file:" + path, file.length, ranges, seed))
+            .as("rerun with -Dfirn.test.seed=" + seed)
+            .isEqualTo(Bytes.expected(file, ranges));
       }
       long before = reader.bytesRead();
       reader.read("file:" + path, file.length, 0, file.length);
@@ -169,6 +172,11 @@ class LocalRangeReaderTest {
       }
       assertThat(Thread.interrupted()).isTrue();
       assertThat(target.isOpen()).isTrue();
+      Thread.currentThread().interrupt();
+      assertThatThrownBy(() -> reader.read("file:" + path, 100, 0, 100))
+          .isInstanceOf(InterruptedIOException.class)
+          .hasMessageContaining(path.toString());
+      assertThat(Thread.interrupted()).isTrue();
       reader.read("file:" + path, 100, ranges, target);
       assertThat(target.size()).isEqualTo(100);
     }

@@ -202,12 +202,26 @@ final class SpliceSource extends SourceFile {
   /** Several buffers as one, one behind the other. */
   private record Scatter(long[] starts, ByteBuffer[] targets) implements RangeReader.Target {
     @Override
+    public ByteBuffer room(long at) {
+      int target = target(at);
+      while (at - starts[target] == targets[target].capacity()) {
+        target++; // of buffers without bytes, several start at one place
+      }
+      int into = (int) (at - starts[target]);
+      return targets[target].slice(into, targets[target].capacity() - into);
+    }
+
+    /* The first or another one that starts at a place, or the one that has it. */
+    private int target(long at) {
+      int target = Arrays.binarySearch(starts, at);
+      return target < 0 ? -target - 2 : target;
+    }
+
+    @Override
     public void write(ByteBuffer part, long at) {
       long place = at;
       int end = part.limit();
-      int target = Arrays.binarySearch(starts, at);
-      target = target < 0 ? -target - 2 : target;
-      // Of buffers without bytes, several start at one place.
+      int target = target(at);
       while (part.position() < end) {
         int into = (int) (place - starts[target]);
         int room = targets[target].capacity() - into;
