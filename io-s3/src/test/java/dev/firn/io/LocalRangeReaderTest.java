@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.firn.io.RangeReader.Range;
 import java.io.FileNotFoundException;
 import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -60,6 +61,30 @@ class LocalRangeReaderTest {
       assertThat(reader.bytesRead() - before).as("gaps are not read").isEqualTo(file.length + 20);
       assertThat(reader.requests() - requests).isEqualTo(1);
     }
+  }
+
+  @Test
+  void bytesGoStraightIntoTheMemoryThatATargetGives() throws Exception {
+    byte[] file = Bytes.random(1, 1_000_000);
+    Path path = Files.write(directory.resolve("file"), file);
+    ByteBuffer memory = ByteBuffer.allocateDirect(file.length);
+    RangeReader.Target target =
+        new RangeReader.Target() {
+          @Override
+          public void write(ByteBuffer part, long at) {
+            throw new AssertionError("written through a buffer");
+          }
+
+          @Override
+          public ByteBuffer room(long at) {
+            return memory.slice((int) at, memory.capacity() - (int) at);
+          }
+        };
+    try (HadoopFileIO io = hadoop();
+        RangeReader reader = RangeReader.over(io, 2)) {
+      reader.read("file:" + path, file.length, List.of(new Range(0, file.length, 0)), target);
+    }
+    assertThat(memory).isEqualTo(ByteBuffer.wrap(file));
   }
 
   @ParameterizedTest

@@ -83,7 +83,7 @@ final class ThriftBytes extends TTransport {
     int longest = remaining(); // an element of a list takes a byte at least
     try {
       struct.read(new InterningProtocol(new Protocol(this, longest)));
-    } catch (TException | RuntimeException malformed) {
+    } catch (TException | RuntimeException | StackOverflowError malformed) {
       throw new IOException(
           "a " + struct.getClass().getSimpleName() + " cannot be read: " + malformed.getMessage(),
           malformed);

@@ -184,6 +184,14 @@ class ThriftBytesTest {
     assertThatThrownBy(() -> ThriftBytes.fileMetaData(text)).isInstanceOf(IOException.class);
   }
 
+  /** Thrift skips what it does not know by recursion. */
+  @Test
+  void structsWithinStructsWithoutEndAreRefused() {
+    byte[] deep = new byte[4 << 20];
+    Arrays.fill(deep, (byte) 0x1C); // the next field, a struct
+    assertThatThrownBy(() -> ThriftBytes.fileMetaData(deep)).isInstanceOf(IOException.class);
+  }
+
   @Test
   void bytesThatAreNoStructGiveNothingElseThanAnIoException() throws IOException {
     byte[] footer = bytes(to -> Util.writeFileMetaData(footer(), to));
