@@ -431,7 +431,7 @@ public final class Compaction {
       UnprunedDeletes unpruned = UnprunedDeletes.of(table, snapshot(pin));
       ExecutorService fetchers = Threads.pool(fetchThreads(), "firn-fetch");
       ExecutorService encoders = Threads.pool(settings.threads(), "firn-encode");
-      ExecutorService ahead = Threads.pool(3 * memory.groupsAtOnce(), "firn-ahead");
+      ExecutorService ahead = Threads.pool(4 * memory.groupsAtOnce(), "firn-ahead");
       ExecutorService workers = Threads.pool(memory.groupsAtOnce(), "firn-group");
       try {
         GroupRewrite rewrite =

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param allocator parent of each group's allocator
  * @param fetchers threads that fetch row groups ahead
  * @param encoders threads that encode and compress columns
- * @param ahead threads that work ahead of a group's own: two for each group at once
+ * @param ahead threads that work ahead of a group's own: four for each group at once, one that
+ *     decodes or merges, and those of its sorter
  * @param band the sizes that output files are to have
  * @param peaks takes what the groups hold
  * @param scratch the round's own directory for what does not fit into memory

@@ -385,7 +385,7 @@ final class ExternalSort implements AutoCloseable {
   /** Writes all rows of the buffer, sorted, and empties it. */
   private void spill(RowBuffer buffer) throws SpillException {
     List<RowChunk> chunks = buffer.chunks();
-    RowSources sources = new RowSources(chunks, shape, keys);
+    RowSources sources = new RowSources(chunks, shape, keys, spillers);
     try (SortedRows sorted = SortedRows.of(chunks, buffer.rows(), sources, memory)) {
       int from = 0;
       if (sorted.natural()) {
@@ -518,7 +518,7 @@ final class ExternalSort implements AutoCloseable {
   private void merge(int first, int count) throws SpillException {
     List<SortedRun> inputs = List.copyOf(runs.subList(first, first + count));
     int level = 1 + inputs.stream().mapToInt(SortedRun::level).max().orElse(0);
-    RowSources sources = new RowSources(List.of(), shape, keys);
+    RowSources sources = new RowSources(List.of(), shape, keys, spillers);
     int[] source = new int[ROWS_AT_ONCE];
     int[] row = new int[ROWS_AT_ONCE];
     long[] bytes = new long[ROWS_AT_ONCE];
@@ -556,7 +556,7 @@ final class ExternalSort implements AutoCloseable {
           long held = memory.getAllocatedMemory() - (writer == null ? 0 : writerBytes);
           if (runs.size() < spill.fanInMax() && fit(runs, held + rounded(4L * buffer.rows()))) {
             List<RowChunk> chunks = buffer.chunks();
-            RowSources sources = new RowSources(chunks, shape, keys);
+            RowSources sources = new RowSources(chunks, shape, keys, spillers);
             sorted = SortedRows.of(chunks, buffer.rows(), sources, memory);
             sorted.sort(0);
             rowsInOrder += sorted.natural() ? sorted.count() : 0;
@@ -588,7 +588,8 @@ final class ExternalSort implements AutoCloseable {
   }
 
   private void merge(@Nullable SortedRows last, int batchRows, RowSink sink) throws IOException {
-    RowSources sources = last == null ? new RowSources(List.of(), shape, keys) : last.sources();
+    RowSources sources =
+        last == null ? new RowSources(List.of(), shape, keys, spillers) : last.sources();
     sources.scattered(false); // most rows come from blocks, which are in order
     long ids = last == null ? 0 : last.ids();
     int idCount = last == null ? 0 : last.count();

@@ -69,6 +69,7 @@ public final class RowSorter implements AutoCloseable {
   private final BufferAllocator memory;
   private final RowBuffer buffer;
   private final @Nullable ExternalSort external; // null if all stays in memory
+  private final @Nullable Executor spillers;
 
   private long rows;
   private long expectedRows;
@@ -84,6 +85,7 @@ public final class RowSorter implements AutoCloseable {
       SortedRun.Opener opener,
       int chunksMax,
       @Nullable Executor spillers) {
+    this.spillers = spillers;
     this.keys = keys;
     this.width = schema.columns().size();
     this.memoryBytesMax = memoryBytesMax;
@@ -169,9 +171,10 @@ public final class RowSorter implements AutoCloseable {
    * A sorter that spills rows that do not fit in memory, a half of it at a time on another thread
    * while more are added, unless memory is short.
    *
-   * @param spillers runs at most two tasks at a time, of which one sorts and gathers rows while
-   *     others are added, and one writes; null if the adding thread is to do that. The tasks end
-   *     before {@link #close} does.
+   * @param spillers runs at most three tasks at a time: one that sorts and gathers rows while
+   *     others are added, which is waited for, and beside it one that helps with some of the
+   *     columns and one that writes, which need not run; null if the adding thread is to do all
+   *     that. Tasks that have begun end before {@link #close} does.
    * @see #spilling(Schema, SortKeys, BufferAllocator, long, Spill)
    */
   public static RowSorter spilling(
@@ -405,7 +408,7 @@ public final class RowSorter implements AutoCloseable {
     SortedRows sorted;
     try {
       chunks = buffer.chunks();
-      RowSources sources = new RowSources(chunks, List.of(), keys);
+      RowSources sources = new RowSources(chunks, List.of(), keys, spillers);
       sorted = SortedRows.of(chunks, Math.toIntExact(rows), sources, memory);
     } catch (OutOfMemoryException e) {
       throw outOfMemory(0, 0, e);

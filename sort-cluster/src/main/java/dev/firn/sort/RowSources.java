@@ -2,10 +2,14 @@ package dev.firn.sort;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.arrow.vector.FieldVector;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where rows and their keys lie: chunks first, whose numbers are fixed, then blocks of runs, which
@@ -14,6 +18,8 @@ import org.apache.arrow.vector.FieldVector;
  */
 final class RowSources {
   private final ColumnGather[] columns;
+  private final int[] costlyFirst; // the places of all columns
+  private final @Nullable Executor gatherers;
   private final List<ColumnGather> variable = new ArrayList<>();
   private final long fixedRowBytes;
   private final boolean variableKeys;
@@ -26,8 +32,15 @@ final class RowSources {
 
   /**
    * @param shape empty vectors of the columns' types; not looked at if there are chunks
+   * @param gatherers runs a task now, later or not at all, which gathers columns; null if there is
+   *     no other thread
    */
-  RowSources(List<RowChunk> chunks, List<FieldVector> shape, SortKeys sortKeys) {
+  RowSources(
+      List<RowChunk> chunks,
+      List<FieldVector> shape,
+      SortKeys sortKeys,
+      @Nullable Executor gatherers) {
+    this.gatherers = gatherers;
     columns =
         VectorGather.columnsOf(
             chunks.isEmpty() ? List.of(shape) : chunks.stream().map(RowChunk::vectors).toList());
@@ -51,6 +64,12 @@ final class RowSources {
       }
     }
     fixedRowBytes = fixed;
+    costlyFirst =
+        IntStream.range(0, columns.length)
+            .boxed()
+            .sorted(Comparator.comparing(column -> !columns[column].variable()))
+            .mapToInt(Integer::intValue)
+            .toArray();
   }
 
   /** Takes a block among the sources and returns its number there. */
@@ -176,7 +195,9 @@ final class RowSources {
 
   /** The rows in new vectors, which the caller closes. */
   List<FieldVector> gather(Selection rows, BufferAllocator memory) {
-    return VectorGather.gather(columns, rows, memory);
+    return gatherers == null
+        ? VectorGather.gather(columns, rows, memory)
+        : SharedGather.gather(columns, costlyFirst, rows, memory, gatherers);
   }
 
   /** The rows' keys in memory of their own; the caller closes them. */

@@ -115,7 +115,7 @@ class ExternalSortTest {
 
   @RepeatedTest(20)
   void o9o10RandomRowsThatAreSpilledOnAnotherThreadDoToo() throws IOException {
-    ExecutorService spillers = Executors.newSingleThreadExecutor();
+    ExecutorService spillers = Executors.newFixedThreadPool(1 + random.nextInt(3));
     try {
       randomRows(spillers);
     } finally {
