@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -334,16 +335,7 @@ class SpliceRulesTest {
                 + (codec.equals("zstd") || codec.equals("lz4_raw") ? "V2" : "V1")
                 + "')");
       }
-      String location = LocalFileIO.location(file);
-      DataFile added =
-          DataFiles.builder(PartitionSpec.unpartitioned())
-              .withPath(location)
-              .withFormat(FileFormat.PARQUET)
-              .withFileSizeInBytes(Files.size(file))
-              .withMetrics(
-                  ParquetUtil.fileMetrics(
-                      table.io().newInputFile(location), MetricsConfig.forTable(table), mapping))
-              .build();
+      DataFile added = described(table, file);
       TableFiles.of(table).append(added);
       TableFiles.of(table).deletePositions(Map.of(added, new long[] {5}));
     }
@@ -351,6 +343,73 @@ class SpliceRulesTest {
     assertThat(report.moved().spliced()).as("%s", report.moved()).isPositive();
     assertThat(report.moved().reasons()).containsOnlyKeys("rows of a list without an offset index");
     splice(table);
+  }
+
+  /* DuckDB writes no indexes, and does not count what is null since the struct around it is. */
+  @Test
+  void m4m5NullsThatAWriterDoesNotCountAreCounted() throws Exception {
+    Schema schema =
+        new Schema(
+            optional(1, "id", Types.LongType.get()),
+            optional(
+                2,
+                "s",
+                Types.StructType.of(
+                    optional(3, "x", Types.LongType.get()),
+                    optional(4, "text", Types.StringType.get()))),
+            optional(5, "flat", Types.LongType.get()));
+    for (String version : List.of("V1", "V2")) {
+      Table table = TableBuilder.at(directory.resolve("nulls-" + version)).schema(schema).create();
+      table
+          .updateProperties()
+          .set(
+              TableProperties.DEFAULT_NAME_MAPPING,
+              NameMappingParser.toJson(MappingUtil.create(table.schema())))
+          .commit();
+      for (int from : new int[] {0, 5000}) {
+        Path file =
+            LocalFileIO.path(table.locationProvider().newDataLocation("duck" + from + ".parquet"));
+        Files.createDirectories(file.getParent());
+        try (DuckDb duckDb = DuckDb.open()) {
+          duckDb.run(
+              "copy (select range as id, case when range % 5 = 0 then null else {'x':"
+                  + " (hash(range) >> 1)::bigint, 'text': 'text ' || hash(range)} end as s,"
+                  + " case when range % 7 = 0 then null else (hash(range) >> 2)::bigint end"
+                  + " as flat from range("
+                  + from
+                  + ", "
+                  + (from + 5000)
+                  + ")) to '"
+                  + file
+                  + "' (format parquet, codec 'zstd', parquet_version '"
+                  + version
+                  + "')");
+        }
+        TableFiles.of(table).append(described(table, file));
+      }
+      CompactionReport report = splice(table);
+      assertThat(report.moved().spliced()).as("%s", report.moved()).isPositive();
+      Map<Integer, Long> nulls = new HashMap<>();
+      for (DataFile output : outputs(table)) {
+        output.nullValueCounts().forEach((id, count) -> nulls.merge(id, count, Long::sum));
+      }
+      assertThat(nulls).containsEntry(3, 2000L).containsEntry(4, 2000L).containsEntry(5, 1429L);
+    }
+  }
+
+  /* A file as its footer describes it. */
+  private static DataFile described(Table table, Path file) throws IOException {
+    String location = LocalFileIO.location(file);
+    return DataFiles.builder(PartitionSpec.unpartitioned())
+        .withPath(location)
+        .withFormat(FileFormat.PARQUET)
+        .withFileSizeInBytes(Files.size(file))
+        .withMetrics(
+            ParquetUtil.fileMetrics(
+                table.io().newInputFile(location),
+                MetricsConfig.forTable(table),
+                MappingUtil.create(table.schema())))
+        .build();
   }
 
   @Test

@@ -50,33 +50,53 @@ final class LocalSource implements ByteSource {
         : io.getClass().getName().equals(HADOOP_FILE_IO);
   }
 
-  /**
-   * The file that Hadoop's local file system would open, or null if the location is not local or
-   * not certainly so. Hadoop takes the path of a location as it stands: {@code %20} is not a space.
-   *
-   * @param io a HadoopFileIO, or a ResolvingFileIO that hands the location to one
-   */
+  /** As {@link Names#pathOf}, of names that are asked for once. */
   static @Nullable Path pathOf(String location, FileIO io) {
-    boolean schemed = location.startsWith("file:");
-    String name = schemed ? location.substring("file:".length()) : location;
-    if (name.startsWith("//")) {
-      // An authority; only the empty one is this machine for certain.
-      if (!name.startsWith("///")) {
+    return Names.of(io).pathOf(location);
+  }
+
+  /**
+   * Which locations of a FileIO are local files, by its Hadoop configuration.
+   *
+   * @param schemed whether those are that begin with {@code file:}
+   * @param plain whether those are that have no scheme
+   */
+  record Names(boolean schemed, boolean plain) {
+    /**
+     * @param io a HadoopFileIO, or a ResolvingFileIO that hands locations to one
+     */
+    static Names of(FileIO io) {
+      boolean schemed =
+          LOCAL_FILE_SYSTEM.equals(setting(io, "fs.file.impl", LOCAL_FILE_SYSTEM))
+              && !Path.of("/").getFileSystem().getSeparator().equals("\\");
+      return new Names(
+          schemed, schemed && "file:///".equals(setting(io, "fs.defaultFS", "file:///")));
+    }
+
+    /**
+     * The file that Hadoop's local file system would open, or null if the location is not local or
+     * not certainly so. Hadoop takes the path of a location as it stands: {@code %20} is not a
+     * space.
+     */
+    @Nullable Path pathOf(String location) {
+      boolean isSchemed = location.startsWith("file:");
+      String name = isSchemed ? location.substring("file:".length()) : location;
+      if (name.startsWith("//")) {
+        // An authority; only the empty one is this machine for certain.
+        if (!name.startsWith("///")) {
+          return null;
+        }
+        name = name.substring(2);
+      }
+      if (!name.startsWith("/")
+          || name.contains("/./")
+          || name.contains("/../")
+          || name.endsWith("/.")
+          || name.endsWith("/..")) {
         return null;
       }
-      name = name.substring(2);
+      return (isSchemed ? schemed : plain) ? Path.of(name) : null;
     }
-    if (!name.startsWith("/")
-        || name.contains("/./")
-        || name.contains("/../")
-        || name.endsWith("/.")
-        || name.endsWith("/..")
-        || Path.of("/").getFileSystem().getSeparator().equals("\\")) {
-      return null;
-    }
-    String fileSystem = setting(io, "fs.file.impl", LOCAL_FILE_SYSTEM);
-    String root = schemed ? "file:///" : setting(io, "fs.defaultFS", "file:///");
-    return LOCAL_FILE_SYSTEM.equals(fileSystem) && "file:///".equals(root) ? Path.of(name) : null;
   }
 
   private static final String LOCAL_FILE_SYSTEM = "org.apache.hadoop.fs.LocalFileSystem";

@@ -50,6 +50,7 @@ final class ParallelRangeReader implements RangeReader {
   private final ThreadLocal<ByteBuffer> directBuffers =
       ThreadLocal.withInitial(() -> ByteBuffer.allocateDirect(BUFFER_BYTES));
   private volatile boolean closed;
+  private volatile LocalSource.@Nullable Names localNames; // null before a location may be local
 
   /** What a ResolvingFileIO would hand S3 locations to; made when first needed. Guarded by this. */
   private @Nullable S3FileIO ownS3;
@@ -200,7 +201,7 @@ final class ParallelRangeReader implements RangeReader {
             s3, location, fileLength, requestsMax, heapBuffers::get, traffic, backoff);
       }
       if (LocalSource.isHadoop(location, io)) {
-        Path path = LocalSource.pathOf(location, io);
+        Path path = localNames().pathOf(location);
         if (path != null) {
           return new LocalSource(location, path, directBuffers::get, traffic);
         }
@@ -213,6 +214,15 @@ final class ParallelRangeReader implements RangeReader {
     } catch (RuntimeException e) {
       throw new IOException("Cannot open " + location + ": " + e, e);
     }
+  }
+
+  private LocalSource.Names localNames() {
+    LocalSource.Names names = localNames;
+    if (names == null) {
+      names = LocalSource.Names.of(io);
+      localNames = names;
+    }
+    return names;
   }
 
   /**

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.Encoding;
+import org.apache.parquet.column.statistics.SizeStatistics;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.format.DataPageHeader;
 import org.apache.parquet.format.DataPageHeaderV2;
@@ -134,22 +135,23 @@ final class ChunkSplice {
   }
 
   private boolean copy(SourceChunk.Page page, PageTools tools) throws IOException {
+    SourceChunk.Known known = source.known(page);
     if (page.isOfIds()) {
       // Without values there need not be a dictionary, but readers ask for it: such a page is
       // written anew. One with values and without a dictionary is refused when it is decoded.
       SourceDictionary dictionary = source.dictionary(tools);
-      boolean hasNoValues = page.statistics() != null && !page.statistics().hasNonNullValue();
+      boolean hasNoValues = known.statistics() != null && !known.statistics().hasNonNullValue();
       if (hasNoValues || dictionary == null || !target.adopt(dictionary)) {
         return false;
       }
     }
     boolean observed =
-        page.statistics() == null && (target.hasStatistics() || page.isOfIds())
+        known.statistics() == null && (target.hasStatistics() || page.isOfIds())
             || target.hasBloomFilter()
-            || target.countsNans() && !(hasNoNan && page.isExact() && target.hasStatistics())
-            || page.nulls() < 0;
-    Statistics<?> statistics = page.statistics();
-    int nulls = page.nulls();
+            || target.countsNans() && !(hasNoNan && known.isExact() && target.hasStatistics())
+            || known.nulls() < 0;
+    Statistics<?> statistics = known.statistics();
+    int nulls = known.nulls();
     if (observed) {
       PageRows rows = source.decode(page, tools);
       if (rows.isOfIds() && rows.valueCount() == 0) {
@@ -162,10 +164,10 @@ final class ChunkSplice {
       statistics = target.noStatistics();
     }
     ChunkPages.ExactBounds exact =
-        observed || page.isExact() || !target.hasStatistics()
+        observed || known.isExact() || !target.hasStatistics()
             ? null
             : other -> exactStatistics(page, other);
-    add(page, statistics, nulls, exact, observed, tools);
+    add(page, statistics, nulls, known.sizes(), exact, observed, tools);
     return true;
   }
 
@@ -181,6 +183,7 @@ final class ChunkSplice {
       SourceChunk.Page page,
       Statistics<?> statistics,
       int nulls,
+      @Nullable SizeStatistics sizes,
       ChunkPages.@Nullable ExactBounds exact,
       boolean observed,
       PageTools tools)
@@ -242,7 +245,7 @@ final class ChunkSplice {
             ofDefinitions,
             encoding,
             statistics,
-            page.sizes(),
+            sizes,
             exact);
     target.copy(copy, isSameCodec, source.raw(), observed);
     if (isSameCodec) {

@@ -39,9 +39,14 @@ final class Projection {
     static FileFacts ofDeletes(String location) {
       return new FileFacts(location, Map.of(), null, null);
     }
+
+    /** Whether the same is filled in for another file. Lineage is each file's own. */
+    boolean fillsInAs(FileFacts other) {
+      return firstRowId == null && other.firstRowId == null && constants.equals(other.constants);
+    }
   }
 
-  final List<Column> columns = new ArrayList<>();
+  final List<Column> columns;
   private final FileField root;
   private final FileFacts facts;
 
@@ -55,6 +60,31 @@ final class Projection {
     this.facts = facts;
     this.keepRequired = keepRequired;
     this.tableParents = TypeUtil.indexParents(table.asStruct());
+    this.columns = new ArrayList<>();
+  }
+
+  private Projection(Projection other, FileFacts facts) {
+    this.root = other.root;
+    this.facts = facts;
+    this.keepRequired = other.keepRequired;
+    this.tableParents = other.tableParents;
+    this.columns = other.columns;
+  }
+
+  /**
+   * The same for another file of the same schema, whose facts fill in what those of this do.
+   *
+   * @throws IllegalArgumentException if they fill in something else
+   */
+  Projection of(FileFacts other) {
+    if (facts.equals(other)) {
+      return this; // also where lineage is each file's own
+    }
+    if (!facts.fillsInAs(other)) {
+      throw new IllegalArgumentException(
+          other.location() + " has other constants than " + facts.location());
+    }
+    return new Projection(this, other);
   }
 
   /**

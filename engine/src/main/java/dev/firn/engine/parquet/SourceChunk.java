@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The pages of a column chunk that is spliced: where they are, which rows they have and what is
- * known of their values. Made from headers and indexes alone. Thread-safe.
+ * known of their values. Made from headers, indexes and the footer alone. Thread-safe.
  */
 final class SourceChunk {
 
@@ -35,10 +35,12 @@ final class SourceChunk {
    * @param rowGroup ordinal, for messages
    * @param rows of the row group
    * @param entries of the chunk, nulls among them
-   * @param bytes of its pages; indexes may follow them
+   * @param bytes of its pages
+   * @param columnIndexBytes of the index that follows them, 0 if there is none
+   * @param offsetIndexBytes of the other index, which follows that
+   * @param statistics of the chunk, null if there are none
+   * @param sizes of the chunk, null if there are none
    * @param createdBy the writer of the file; readers work around bugs of old ones. Null if unknown
-   * @param columnIndex as it is stored, null if there is none
-   * @param offsetIndex the same
    */
   record Origin(
       String location,
@@ -46,34 +48,23 @@ final class SourceChunk {
       long rows,
       long entries,
       int bytes,
+      int columnIndexBytes,
+      int offsetIndexBytes,
       CompressionCodecName codec,
-      @Nullable String createdBy,
-      byte @Nullable [] columnIndex,
-      byte @Nullable [] offsetIndex) {}
+      org.apache.parquet.format.@Nullable Statistics statistics,
+      org.apache.parquet.format.@Nullable SizeStatistics sizes,
+      @Nullable String createdBy) {}
 
   /**
    * A data page.
    *
+   * @param number among the data pages of the chunk
    * @param at where its content begins in the chunk
    * @param length of its content
    * @param firstRow in the row group
-   * @param nulls -1 if that is not known
-   * @param statistics what the file says of the values, with the nulls if they are known; null if
-   *     that is not enough
-   * @param isExact whether the bounds in {@code statistics} are values of the page
-   * @param sizes null if they are not known
    */
   record Page(
-      PageHeader header,
-      int at,
-      int length,
-      int firstRow,
-      int rows,
-      int entries,
-      int nulls,
-      @Nullable Statistics<?> statistics,
-      boolean isExact,
-      @Nullable SizeStatistics sizes) {
+      PageHeader header, int number, int at, int length, int firstRow, int rows, int entries) {
 
     boolean isV2() {
       return header.getType() == PageType.DATA_PAGE_V2;
@@ -99,6 +90,26 @@ final class SourceChunk {
     }
   }
 
+  /**
+   * What the file says of the values of a data page.
+   *
+   * @param nulls -1 if that is not known
+   * @param statistics with the nulls if they are known; null if that is not enough
+   * @param isExact whether the bounds in {@code statistics} are values of the page
+   * @param sizes null if they are not known
+   */
+  record Known(
+      int nulls,
+      @Nullable Statistics<?> statistics,
+      boolean isExact,
+      @Nullable SizeStatistics sizes) {}
+
+  /** The indexes of a chunk; each null if there is none, or none that can be read. */
+  private record Indexes(@Nullable ColumnIndex ofColumn, @Nullable OffsetIndex ofOffsets) {}
+
+  /* Indexes have bounds of at most 64 bytes each, unless a writer was told otherwise. */
+  private static final int BOUND_BYTES_MAX = 128;
+
   private final RawChunk raw;
   private final ColumnDescriptor column;
   private final PrimitiveType type; // as the output has it, for statistics
@@ -107,6 +118,7 @@ final class SourceChunk {
   private @Nullable PageHeader dictionaryHeader; // null if there is none
   private int dictionaryAt;
   private volatile @Nullable SourceDictionary dictionary; // null before it is needed
+  private volatile @Nullable Indexes indexes; // the same
 
   /**
    * @param raw its count is taken over and released by {@link #close()}; after a failure it is the
@@ -130,8 +142,6 @@ final class SourceChunk {
   }
 
   private void read() throws IOException {
-    ColumnIndex columnIndex = columnIndex();
-    OffsetIndex offsetIndex = offsetIndex();
     List<PageHeader> headers = new ArrayList<>();
     List<Integer> places = new ArrayList<>();
     long entries = 0;
@@ -165,21 +175,22 @@ final class SourceChunk {
       throw new MalformedPageException(
           "its pages have " + entries + " values, the footer says " + origin.entries());
     }
-    if (columnIndex != null && columnIndex.getNullPages().size() != headers.size()) {
-      columnIndex = null;
-    }
-    if (offsetIndex != null && offsetIndex.getPageCount() != headers.size()) {
-      offsetIndex = null;
-    }
     long row = 0;
     for (int page = 0; page < headers.size(); page++) {
       PageHeader header = headers.get(page);
-      long rows = rows(header, page, offsetIndex);
+      long rows = rows(header, page, headers.size());
       if (rows < 0 || row + rows > origin.rows()) {
         throw new MalformedPageException("its pages have more rows than the row group");
       }
       pages.add(
-          page(header, places.get(page), page, (int) row, (int) rows, columnIndex, offsetIndex));
+          new Page(
+              header,
+              page,
+              places.get(page),
+              header.getCompressed_page_size(),
+              (int) row,
+              (int) rows,
+              entries(header)));
       row += rows;
     }
     if (row != origin.rows()) {
@@ -230,13 +241,14 @@ final class SourceChunk {
     return entries;
   }
 
-  private long rows(PageHeader header, int page, @Nullable OffsetIndex offsetIndex) {
+  private long rows(PageHeader header, int page, int pageCount) {
     if (column.getMaxRepetitionLevel() == 0) {
       return entries(header);
     }
     if (header.isSetData_page_header_v2()) {
       return header.getData_page_header_v2().getNum_rows();
     }
+    OffsetIndex offsetIndex = indexes(pageCount).ofOffsets();
     if (offsetIndex == null) {
       throw new UnsupportedPageException("rows of a list without an offset index");
     }
@@ -245,49 +257,65 @@ final class SourceChunk {
         + 1;
   }
 
-  private Page page(
-      PageHeader header,
-      int at,
-      int page,
-      int firstRow,
-      int rows,
-      @Nullable ColumnIndex columnIndex,
-      @Nullable OffsetIndex offsetIndex) {
-    int entries = entries(header);
-    Statistics<?> statistics = indexed(page, columnIndex);
+  /** What the file says of a page; not kept. */
+  Known known(Page page) {
+    boolean isInFooter = isInFooter();
+    Statistics<?> statistics = isInFooter ? stored(origin.statistics()) : null;
+    if (statistics == null || !isKnown(statistics, page)) {
+      statistics = indexed(page.number());
+    }
     if (statistics == null) {
-      statistics = ofHeader(header);
+      statistics = ofHeader(page.header());
     }
     int nulls = -1;
     if (column.getMaxDefinitionLevel() == 0) {
       nulls = 0;
-    } else if (header.isSetData_page_header_v2()) {
-      nulls = header.getData_page_header_v2().getNum_nulls();
+    } else if (page.header().isSetData_page_header_v2()) {
+      nulls = page.header().getData_page_header_v2().getNum_nulls();
     } else if (statistics != null && statistics.isNumNullsSet()) {
       nulls = (int) statistics.getNumNulls();
     }
     if (statistics != null) {
-      boolean isKnown = nulls >= 0 && (statistics.hasNonNullValue() || nulls == entries);
+      boolean isKnown = nulls >= 0 && (statistics.hasNonNullValue() || nulls == page.entries());
       if (isKnown) {
         statistics.setNumNulls(nulls);
       } else {
         statistics = null;
       }
     }
-    return new Page(
-        header,
-        at,
-        header.getCompressed_page_size(),
-        firstRow,
-        rows,
-        entries,
+    SizeStatistics sizes = isInFooter ? sizesOfChunk() : null;
+    return new Known(
         nulls,
         statistics,
         statistics != null && isExact(statistics),
-        sizes(page, columnIndex, offsetIndex));
+        sizes == null ? indexedSizes(page.number()) : sizes);
   }
 
-  private @Nullable Statistics<?> indexed(int page, @Nullable ColumnIndex index) {
+  /* Whether the footer says of the chunk what an index says of its one page. Of writers without
+  indexes, some do not count what is null since a struct around it is: no leaf in a struct is taken,
+  and no chunk without an index. Bounds are kept on the heap, so not longer ones than in indexes. */
+  private boolean isInFooter() {
+    org.apache.parquet.format.Statistics stored = origin.statistics();
+    return pages.size() == 1
+        && origin.columnIndexBytes() > 0
+        && column.getMaxDefinitionLevel() <= 1
+        && column.getMaxRepetitionLevel() == 0
+        && stored != null
+        && boundBytes(stored.min_value) + boundBytes(stored.max_value) <= BOUND_BYTES_MAX
+        && boundBytes(stored.min) + boundBytes(stored.max) <= BOUND_BYTES_MAX;
+  }
+
+  private static int boundBytes(@Nullable ByteBuffer bound) {
+    return bound == null ? 0 : bound.remaining();
+  }
+
+  private static boolean isKnown(Statistics<?> statistics, Page page) {
+    return statistics.isNumNullsSet()
+        && (statistics.hasNonNullValue() || statistics.getNumNulls() == page.entries());
+  }
+
+  private @Nullable Statistics<?> indexed(int page) {
+    ColumnIndex index = indexes(pages.size()).ofColumn();
     if (index == null) {
       return null;
     }
@@ -309,6 +337,10 @@ final class SourceChunk {
         header.isSetData_page_header_v2()
             ? header.getData_page_header_v2().getStatistics()
             : header.getData_page_header().getStatistics();
+    return stored(stored);
+  }
+
+  private @Nullable Statistics<?> stored(org.apache.parquet.format.@Nullable Statistics stored) {
     if (stored == null) {
       return null;
     }
@@ -354,8 +386,21 @@ final class SourceChunk {
     };
   }
 
-  private @Nullable SizeStatistics sizes(
-      int page, @Nullable ColumnIndex columnIndex, @Nullable OffsetIndex offsetIndex) {
+  /* Of a column without histograms of levels. */
+  private @Nullable SizeStatistics sizesOfChunk() {
+    if (column.getType() != PrimitiveTypeName.BINARY) {
+      return new SizeStatistics(type, 0, List.of(), List.of());
+    }
+    org.apache.parquet.format.SizeStatistics stored = origin.sizes();
+    return stored == null || !stored.isSetUnencoded_byte_array_data_bytes()
+        ? null
+        : new SizeStatistics(
+            type, stored.getUnencoded_byte_array_data_bytes(), List.of(), List.of());
+  }
+
+  private @Nullable SizeStatistics indexedSizes(int page) {
+    ColumnIndex columnIndex = indexes(pages.size()).ofColumn();
+    OffsetIndex offsetIndex = indexes(pages.size()).ofOffsets();
     int definitionMax = column.getMaxDefinitionLevel();
     int repetitionMax = column.getMaxRepetitionLevel();
     long unencoded = 0;
@@ -391,12 +436,26 @@ final class SourceChunk {
         : List.copyOf(ofAllPages.subList(page * levels, (page + 1) * levels));
   }
 
+  private Indexes indexes(int pageCount) {
+    Indexes known = indexes;
+    if (known == null) {
+      ColumnIndex ofColumn = columnIndex();
+      OffsetIndex ofOffsets = offsetIndex();
+      known =
+          new Indexes(
+              ofColumn == null || ofColumn.getNullPages().size() != pageCount ? null : ofColumn,
+              ofOffsets == null || ofOffsets.getPageCount() != pageCount ? null : ofOffsets);
+      indexes = known;
+    }
+    return known;
+  }
+
   private @Nullable ColumnIndex columnIndex() {
-    byte[] stored = origin.columnIndex();
-    if (stored == null) {
+    if (origin.columnIndexBytes() == 0) {
       return null;
     }
     try {
+      byte[] stored = stored(origin.bytes(), origin.columnIndexBytes());
       return ParquetMetadataConverter.fromParquetColumnIndex(type, ThriftBytes.columnIndex(stored));
     } catch (IOException | RuntimeException malformed) {
       return null; // the pages are looked into then
@@ -404,15 +463,21 @@ final class SourceChunk {
   }
 
   private @Nullable OffsetIndex offsetIndex() {
-    byte[] stored = origin.offsetIndex();
-    if (stored == null) {
+    if (origin.offsetIndexBytes() == 0) {
       return null;
     }
     try {
+      byte[] stored = stored(origin.bytes() + origin.columnIndexBytes(), origin.offsetIndexBytes());
       return ParquetMetadataConverter.fromParquetOffsetIndex(ThriftBytes.offsetIndex(stored));
     } catch (IOException | RuntimeException malformed) {
       return null;
     }
+  }
+
+  private byte[] stored(int from, int length) {
+    byte[] bytes = new byte[length];
+    raw.slice(from, length).get(bytes);
+    return bytes;
   }
 
   List<Page> pages() {

@@ -278,8 +278,7 @@ final class SpliceSource extends SourceFile {
         }
         try {
           SourceChunk chunk =
-              new SourceChunk(
-                  bytes, leaf.source(), leaf.type(), origin(leaf, bytes, stored, group));
+              new SourceChunk(bytes, leaf.source(), leaf.type(), origin(leaf, stored, group));
           spliced.add(new SplicedView.Leaf(leaf.leaf(), chunk, leaf.levels(), leaf.hasNoNan()));
         } catch (UnsupportedPageException unsupported) {
           bytes.release();
@@ -308,30 +307,22 @@ final class SpliceSource extends SourceFile {
 
   private SourceChunk.Origin origin(
       SpliceColumns.Leaf leaf,
-      RawChunk raw,
       org.apache.parquet.format.RowGroup stored,
       SourceFile.RowGroup group) {
     ColumnChunk chunk = stored.getColumns().get(leaf.chunk());
     ColumnMetaData metadata = chunk.getMeta_data();
-    int pages = (int) metadata.getTotal_compressed_size();
-    int columnIndex = columnIndexBytes(chunk);
-    int offsetIndex = offsetIndexBytes(chunk);
     return new SourceChunk.Origin(
         location(),
         group.ordinal(),
         group.rows(),
         metadata.getNum_values(),
-        pages,
+        (int) metadata.getTotal_compressed_size(),
+        columnIndexBytes(chunk),
+        offsetIndexBytes(chunk),
         codec(metadata),
-        footer.metadata().isSetCreated_by() ? footer.metadata().getCreated_by() : null,
-        columnIndex == 0 ? null : copy(raw, pages, columnIndex),
-        offsetIndex == 0 ? null : copy(raw, pages + columnIndex, offsetIndex));
-  }
-
-  private static byte[] copy(RawChunk raw, int from, int length) {
-    byte[] bytes = new byte[length];
-    raw.slice(from, length).get(bytes);
-    return bytes;
+        metadata.getStatistics(),
+        metadata.getSize_statistics(),
+        footer.metadata().isSetCreated_by() ? footer.metadata().getCreated_by() : null);
   }
 
   private SplicedView.Rest rest(SourceFile.RowGroup group, Map<Integer, String> reasons)

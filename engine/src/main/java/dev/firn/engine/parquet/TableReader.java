@@ -5,6 +5,7 @@ import dev.firn.io.RangeReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.arrow.memory.BufferAllocator;
@@ -25,6 +26,7 @@ import org.apache.iceberg.mapping.NameMapping;
 import org.apache.iceberg.parquet.ParquetSchemaUtil;
 import org.apache.iceberg.types.Type;
 import org.apache.iceberg.types.TypeUtil;
+import org.apache.parquet.format.SchemaElement;
 import org.apache.parquet.schema.MessageType;
 import org.jspecify.annotations.Nullable;
 
@@ -57,9 +59,33 @@ public final class TableReader implements DeleteSource, AutoCloseable {
   private final NativeMemory nativeMemory = new NativeMemory();
   private final PageToolsPool pageTools = new PageToolsPool();
   private volatile @Nullable Converted converted; // what was asked for last; null before
+  private volatile @Nullable Mapped mapped; // the file that was spliced last; null before
 
   /** Columns as Iceberg and as Parquet has them. */
   private record Converted(Schema columns, MessageType type) {}
+
+  /**
+   * How the columns of a file are found. Most files of a table have the same schema, and what this
+   * is made of costs more than to read a small file.
+   */
+  private record Mapped(
+      List<SchemaElement> elements,
+      Schema columns,
+      Projection.FileFacts facts,
+      Map<Integer, Long> nanCounts,
+      Projection projection,
+      ViewSchema view,
+      org.apache.arrow.vector.types.pojo.Schema layout,
+      SpliceColumns spliced) {
+
+    boolean isFor(
+        ParquetFooter footer, Schema wanted, Projection.FileFacts ofFile, Map<Integer, Long> nans) {
+      return columns == wanted
+          && facts.fillsInAs(ofFile)
+          && nanCounts.equals(nans)
+          && elements.equals(footer.metadata().getSchema());
+    }
+  }
 
   /**
    * @param table the schema the run was planned with (S1)
@@ -166,16 +192,14 @@ public final class TableReader implements DeleteSource, AutoCloseable {
     ParquetFooter footer =
         ParquetFooter.read(
             ranges, file.location(), file.fileSizeInBytes(), ParquetFooter.TAIL_BYTES);
-    FileField root = root(footer, file);
-    Projection projection = Projection.of(root, columns, table, facts, true);
-    Map<Integer, Long> nanCounts = file.nanValueCounts();
-    SpliceColumns spliced =
-        new SpliceColumns(
-            projection, columns, parquetType(columns), nanCounts == null ? Map.of() : nanCounts);
+    Mapped found = mapped(footer, columns, facts, file);
+    ParquetSource whole =
+        parquet(
+            footer, found.view(), found.projection().of(facts), found.layout(), file.recordCount());
     return new SpliceSource(
-        parquet(footer, root, projection, columns, file),
+        whole,
         footer,
-        spliced,
+        found.spliced(),
         places -> {
           Schema some = new Schema(places.stream().map(columns.columns()::get).toList());
           FileField again = root(footer, file);
@@ -185,6 +209,29 @@ public final class TableReader implements DeleteSource, AutoCloseable {
         ranges,
         allocator,
         bytesMax);
+  }
+
+  private Mapped mapped(
+      ParquetFooter footer, Schema columns, Projection.FileFacts facts, DataFile file) {
+    Map<Integer, Long> nans = file.nanValueCounts() == null ? Map.of() : file.nanValueCounts();
+    Mapped last = mapped;
+    if (last != null && last.isFor(footer, columns, facts, nans)) {
+      return last;
+    }
+    FileField root = root(footer, file);
+    Projection projection = Projection.of(root, columns, table, facts, true);
+    Mapped found =
+        new Mapped(
+            footer.metadata().getSchema(),
+            columns,
+            facts,
+            nans,
+            projection,
+            ViewSchema.of(root),
+            PhysicalLayout.of(columns),
+            new SpliceColumns(projection, columns, parquetType(columns), nans));
+    mapped = found;
+    return found;
   }
 
   private MessageType parquetType(Schema columns) {
@@ -262,12 +309,22 @@ public final class TableReader implements DeleteSource, AutoCloseable {
       Projection projection,
       Schema columns,
       ContentFile<?> file) {
+    return parquet(
+        footer, ViewSchema.of(root), projection, PhysicalLayout.of(columns), file.recordCount());
+  }
+
+  private ParquetSource parquet(
+      ParquetFooter footer,
+      ViewSchema view,
+      Projection projection,
+      org.apache.arrow.vector.types.pojo.Schema layout,
+      long recordCount) {
     return new ParquetSource(
         footer,
-        ViewSchema.of(root),
+        view,
         projection,
-        PhysicalLayout.of(columns),
-        file.recordCount(),
+        layout,
+        recordCount,
         ranges,
         scratch,
         batchRows,
