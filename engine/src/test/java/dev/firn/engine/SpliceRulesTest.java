@@ -30,6 +30,7 @@ import org.apache.iceberg.PartitionSpec;
 import org.apache.iceberg.Schema;
 import org.apache.iceberg.Table;
 import org.apache.iceberg.TableProperties;
+import org.apache.iceberg.data.GenericRecord;
 import org.apache.iceberg.data.Record;
 import org.apache.iceberg.expressions.Literal;
 import org.apache.iceberg.mapping.MappingUtil;
@@ -38,6 +39,7 @@ import org.apache.iceberg.mapping.NameMappingParser;
 import org.apache.iceberg.parquet.ParquetUtil;
 import org.apache.iceberg.types.Types;
 import org.apache.parquet.column.ParquetProperties.WriterVersion;
+import org.apache.parquet.format.Encoding;
 import org.apache.parquet.format.PageType;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
@@ -45,6 +47,8 @@ import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 import org.apache.parquet.io.LocalInputFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What splicing does with files that differ from the table, and with how small they are. */
 class SpliceRulesTest {
@@ -343,6 +347,59 @@ class SpliceRulesTest {
     assertThat(report.moved().spliced()).as("%s", report.moved()).isPositive();
     assertThat(report.moved().reasons()).containsOnlyKeys("rows of a list without an offset index");
     splice(table);
+  }
+
+  /* No writer goes back to a dictionary after deltas, and DuckDB crashes. The pages are looked at by
+  ParquetTruth; files come in any order. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void numbersOfADictionaryDoNotFollowDeltas(boolean hasDeletes) throws Exception {
+    Schema schema =
+        new Schema(
+            optional(1, "number", Types.LongType.get()),
+            optional(2, "text", Types.StringType.get()));
+    for (WriterVersion version : WriterVersion.values()) {
+      Table table =
+          TableBuilder.at(directory.resolve("order-" + version))
+              .schema(schema)
+              .formatVersion(2)
+              .create();
+      Random random = new Random(5);
+      SpliceSources.Settings settings = new SpliceSources.Settings();
+      settings.version = version;
+      settings.pageRows = 2000;
+      for (int file = 0; file < 8; file++) {
+        int distinct = file % 2 == 0 ? Integer.MAX_VALUE : 50;
+        List<Record> rows = new ArrayList<>();
+        for (int i = 0; i < 5000; i++) {
+          Record row = GenericRecord.create(schema);
+          if (random.nextInt(10) > 0) {
+            long value = random.nextInt(distinct);
+            row.setField("number", value * value);
+            row.setField("text", "text " + value * 31);
+          }
+          rows.add(row);
+        }
+        DataFile written = SpliceSources.write(table, schema, rows, settings);
+        TableFiles.of(table).append(written);
+        if (hasDeletes) {
+          TableFiles.of(table).deletePositions(Map.of(written, new long[] {1, 2500, 4999}));
+        }
+      }
+      assertThat(splice(table).moved().reasons()).isEmpty();
+      for (String column : List.of("number", "text")) {
+        try (ParquetTruth truth = truth(outputs(table).get(0))) {
+          Set<Encoding> encodings = Set.copyOf(truth.encodings(column));
+          if (version == WriterVersion.PARQUET_1_0) {
+            assertThat(encodings)
+                .containsExactlyInAnyOrder(Encoding.PLAIN, Encoding.PLAIN_DICTIONARY);
+          } else {
+            assertThat(encodings)
+                .containsAnyOf(Encoding.DELTA_BINARY_PACKED, Encoding.DELTA_BYTE_ARRAY);
+          }
+        }
+      }
+    }
   }
 
   /* DuckDB writes no indexes, and does not count what is null since the struct around it is. */

@@ -356,8 +356,8 @@ final class ColumnChunkBuilder implements AutoCloseable {
     }
     bloomFilterKept |= bloomFilter != null && !page.encoding().usesDictionary();
     uncompressedBytes += page.repetitions().size() + page.definitions().size() + page.dataBytes();
-    if (page.encoding().usesDictionary()) {
-      ((DictionaryValues) values).pageCopied();
+    if (values instanceof DictionaryValues dictionary && page.nulls() < page.entries()) {
+      dictionary.pageCopied(page.encoding());
     }
     if (bounds != null) {
       bounds.count(page.entries(), page.nulls());

@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * each of them, and compressed, to find the smallest.
  *
  * <p>What comes from another file in encoded form keeps its encoding instead ({@link #beginPage}):
- * numbers of that file's dictionary become numbers of this one.
+ * numbers of that file's dictionary become numbers of this one, unless values in another encoding
+ * than PLAIN are before them in the chunk.
  */
 abstract class DictionaryValues extends ColumnValues {
   private static final int UNMAPPED = -1;
@@ -311,10 +312,26 @@ abstract class DictionaryValues extends ColumnValues {
     run = 0;
   }
 
-  /** Tells that a page was copied which has numbers of a dictionary that was adopted. */
-  final void pageCopied() {
-    writtenSize = dictionarySize();
-    isFirstPage = false;
+  /**
+   * Tells that a page was copied which has values: numbers of a dictionary that was adopted, or
+   * others.
+   */
+  final void pageCopied(Encoding encoding) {
+    if (encoding.usesDictionary()) {
+      writtenSize = dictionarySize();
+      isFirstPage = false;
+    } else {
+      pageOfOthers(encoding);
+    }
+  }
+
+  /* Of the writers in use none goes back to a dictionary in a chunk, and not all readers can: DuckDB
+  (2.0) writes numbers that follow deltas behind the end of the memory that the deltas were in. Only values that are PLAIN may stand between pages of numbers. */
+  private void pageOfOthers(Encoding encoding) {
+    if (encoding != Encoding.PLAIN) {
+      usesDictionary = false;
+      forget(writtenSize);
+    }
   }
 
   /**
@@ -445,6 +462,7 @@ abstract class DictionaryValues extends ColumnValues {
       ofOthers = Encoding.PLAIN;
       encoder = null;
     }
+    pageOfOthers(ofOthers);
     return encoder == null ? page.input() : encoder.page();
   }
 
