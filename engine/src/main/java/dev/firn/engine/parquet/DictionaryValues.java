@@ -325,8 +325,9 @@ abstract class DictionaryValues extends ColumnValues {
     }
   }
 
-  /* Of the writers in use none goes back to a dictionary in a chunk, and not all readers can: DuckDB
-  (2.0) writes numbers that follow deltas behind the end of the memory that the deltas were in. Only values that are PLAIN may stand between pages of numbers. */
+  /* parquet-java never goes back to a dictionary in a chunk, and not all readers can: DuckDB 2.0
+  writes numbers that follow deltas behind the end of the memory that the deltas were in. Only
+  values that are PLAIN may stand between pages of numbers. */
   private void pageOfOthers(Encoding encoding) {
     if (encoding != Encoding.PLAIN) {
       usesDictionary = false;
